@@ -1,0 +1,187 @@
+"""What all finders share: input checks, constant columns, seeds, time, the fitted attributes."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClusterMixin
+from sklearn.utils.validation import validate_data
+
+from subscape.core import SubspaceClustering
+from subscape.core.checks import check_magnitude, check_table, constant_columns
+from subscape.core.errors import (
+    ConstantFeatureWarning,
+    FewDistinctRowsWarning,
+    SubscapeError,
+    count,
+    listing,
+)
+from subscape.core.seeds import seed_sequence
+
+from .progress import Step, Watch, best_of
+
+__all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_of"]
+
+
+class Found(NamedTuple):
+    """What a search hands to ``fit``."""
+
+    clustering: SubspaceClustering
+    n_iter: int = 1
+    attributes: dict[str, Any] = {}  # noqa: RUF012 - never written to
+
+
+class SubspaceFinder(ClusterMixin, BaseEstimator):
+    """Base of the estimators that find one subspace clustering.
+
+    A subclass lists its parameters in ``__init__`` and ``_parameter_constraints`` and implements
+    :meth:`_find`; ``fit`` does the rest.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    #: Column means are subtracted (in float64) before the search; False where the origin matters.
+    _centred: ClassVar[bool] = True
+    #: Constant columns are set aside before the search and come back as irrelevant.
+    _drops_constant: ClassVar[bool] = True
+    #: Sparse input is passed on as CSR instead of being refused.
+    _accepts_sparse: ClassVar[bool] = False
+    #: Missing values are passed on as NaN instead of being refused.
+    _accepts_missing: ClassVar[bool] = False
+
+    def fit(self, X: ArrayLike, y: Any = None) -> SubspaceFinder:
+        """Find the clusters of ``X``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        self._validate_params()
+        table = check_table(
+            X, type(self).__name__, sparse=self._accepts_sparse, missing=self._accepts_missing
+        )
+        validate_data(self, X, skip_check_array=True)
+        n_rows, n_features = table.shape
+        n_clusters = getattr(self, "n_clusters", None)
+        if isinstance(n_clusters, (int, np.integer)) and n_clusters > n_rows:
+            raise SubscapeError(
+                f"n_clusters={n_clusters} is more than the {count(n_rows, 'row')} of the table "
+                f"(n_samples={n_rows})"
+            )
+        self.check_parameters(n_rows, n_features)
+        watch = Watch(
+            type(self).__name__, getattr(self, "progress", None), getattr(self, "max_time", None)
+        )
+        found = self._search(table, watch)
+        self.clustering_ = found.clustering.with_names(
+            feature_names=getattr(self, "feature_names_in_", None),
+            provenance={"algorithm": type(self).__name__, "parameters": self._plain_parameters()},
+        )
+        self.labels_ = self.clustering_.labels()
+        self.n_iter_ = found.n_iter
+        for name, value in found.attributes.items():
+            setattr(self, name, value)
+        watch.close()
+        return self
+
+    def _search(self, table: Any, watch: Watch) -> Found:
+        seed = seed_sequence(getattr(self, "random_state", None))
+        n_features = table.shape[1]
+        if not self._drops_constant:
+            return self._find(self._prepared(table), seed, watch)
+        constant = constant_columns(table)
+        if constant.all():
+            return self._one_cluster(table)
+        if constant.any():
+            names = getattr(self, "feature_names_in_", np.arange(n_features))
+            warnings.warn(
+                f"{count(int(constant.sum()), 'constant column')} can't tell clusters apart and "
+                f"will not be reported as relevant: {listing(names[constant])}",
+                ConstantFeatureWarning,
+                stacklevel=3,
+            )
+            table = table[:, ~constant]
+        self._n_distinct = self._warn_if_few_rows(table)
+        found = self._find(self._prepared(table), seed, watch)
+        if constant.any():
+            kept = np.flatnonzero(~constant)
+            shape = (table.shape[0], n_features)
+            wide = found.clustering.embed(features=kept, shape=shape)
+            found = found._replace(clustering=wide)
+        return found
+
+    def _prepared(self, table: Any) -> Any:
+        """The table as C-contiguous float64, centred, read-only."""
+        if hasattr(table, "tocsr"):
+            return table
+        prepared = np.array(table, dtype=np.float64, order="C")
+        if self._centred:
+            prepared -= np.nanmean(prepared, axis=0) if self._accepts_missing else prepared.mean(0)
+        prepared.flags.writeable = False
+        return prepared
+
+    def _one_cluster(self, table: Any) -> Found:
+        warnings.warn(
+            "all rows are identical: they form one cluster over all features",
+            FewDistinctRowsWarning,
+            stacklevel=4,
+        )
+        n_rows, n_features = table.shape
+        labels = np.zeros(n_rows, np.int64)
+        return Found(SubspaceClustering.from_labels(labels, n_features=n_features))
+
+    def _warn_if_few_rows(self, table: Any) -> int | None:
+        """Number of distinct rows if there are fewer of them than clusters asked for."""
+        wanted = getattr(self, "n_clusters", None)
+        if not isinstance(wanted, (int, np.integer)) or hasattr(table, "tocsr"):
+            return None
+        seen: set[bytes] = set()
+        for row in np.ascontiguousarray(table):
+            seen.add(row.tobytes())
+            if len(seen) >= wanted:
+                return None
+        warnings.warn(
+            f"the table has {count(len(seen), 'distinct row')}, fewer than n_clusters={wanted}; "
+            f"finding {len(seen)}",
+            FewDistinctRowsWarning,
+            stacklevel=4,
+        )
+        return len(seen)
+
+    def _k(self) -> int:
+        """Number of clusters to look for: ``n_clusters``, or the distinct rows if fewer."""
+        distinct = getattr(self, "_n_distinct", None)
+        wanted = int(self.n_clusters)  # type: ignore[attr-defined]
+        return wanted if distinct is None else min(wanted, distinct)
+
+    def check_parameters(self, n_rows: int, n_features: int) -> None:
+        """Refuse parameters that don't fit a table of this shape; called before any work."""
+
+    def _find(self, X: NDArray[np.float64], seed: np.random.SeedSequence, watch: Watch) -> Found:
+        """Search ``X`` (finite float64, C-contiguous, read-only, no constant columns)."""
+        raise NotImplementedError(f"{type(self).__name__} must implement _find")
+
+    def _plain_parameters(self) -> dict[str, Any]:
+        """Parameters that a file can hold; others by their description."""
+        plain: dict[str, Any] = {}
+        for name, value in self.get_params(deep=False).items():
+            if name in ("progress", "n_jobs"):
+                continue
+            if isinstance(value, np.generic):
+                value = value.item()
+            simple = value is None or isinstance(value, (bool, int, float, str))
+            plain[name] = value if simple else repr(value)[:200]
+        return plain
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = self._accepts_sparse
+        tags.input_tags.allow_nan = self._accepts_missing
+        return tags

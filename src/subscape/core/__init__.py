@@ -1,0 +1,45 @@
+"""The language of the project: clusterings that live in subspaces, tables, files, errors."""
+
+from .clustering import Cluster, ClusteringLike, SubspaceClustering, as_clustering
+from .convert import label_matrix
+from .errors import (
+    ConstantFeatureWarning,
+    DroppedClusterWarning,
+    EmptyClusteringError,
+    FewDistinctRowsWarning,
+    FileFormatError,
+    NotOrthonormalError,
+    ShapeMismatchError,
+    SubscapeError,
+    UnsupportedKindError,
+)
+from .files import load, load_all, save
+from .prototypes import Prototypes, assign, describe
+from .subspaces import AxisSubspaces, OrientedSubspaces, Subspaces, WeightedSubspaces
+
+__all__ = [
+    "AxisSubspaces",
+    "Cluster",
+    "ClusteringLike",
+    "ConstantFeatureWarning",
+    "DroppedClusterWarning",
+    "EmptyClusteringError",
+    "FewDistinctRowsWarning",
+    "FileFormatError",
+    "NotOrthonormalError",
+    "OrientedSubspaces",
+    "Prototypes",
+    "ShapeMismatchError",
+    "SubscapeError",
+    "SubspaceClustering",
+    "Subspaces",
+    "UnsupportedKindError",
+    "WeightedSubspaces",
+    "as_clustering",
+    "assign",
+    "describe",
+    "label_matrix",
+    "load",
+    "load_all",
+    "save",
+]

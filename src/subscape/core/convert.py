@@ -1,0 +1,139 @@
+"""Other ways to write a clustering down: label matrices, co-clusterings, dendrograms."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import ShapeMismatchError, SubscapeError, count
+from .memberships import Memberships
+
+
+class Coded(NamedTuple):
+    """Labels as cluster numbers: -1 is noise, ``names[c]`` is the label of cluster ``c``."""
+
+    codes: NDArray[np.int64]
+    names: tuple[Any, ...]
+
+
+def encode_labels(labels: ArrayLike, n_clusters: int | None = None) -> Coded:
+    """Number the clusters of a label vector.
+
+    Integer labels are the numbers themselves: negative ones are noise and, where ``n_clusters`` is
+    given, numbers without rows stay as empty clusters. Other labels (text, objects) are numbered
+    in sorted order and none of them is noise, except missing ones (None, NaN).
+
+    >>> encode_labels([1, 1, -1, 0]).codes
+    array([ 1,  1, -1,  0])
+    >>> encode_labels(["b", "a", None, "b"])
+    Coded(codes=array([ 1,  0, -1,  1]), names=('a', 'b'))
+    """
+    array = np.asarray(labels)
+    if array.ndim != 1:
+        raise SubscapeError(f"labels must be 1-D, got shape {array.shape}")
+    if array.size == 0:
+        raise SubscapeError("labels are empty: at least one row is needed")
+    if array.dtype.kind == "f":
+        if np.isnan(array).any() or not (array == np.floor(array)).all():
+            bad = int((np.isnan(array) | (array != np.floor(array))).sum())
+            raise SubscapeError(
+                f"labels must be whole numbers (-1 is noise), {count(bad, 'entry', 'entries')} "
+                "NaN or fractional"
+            )
+        array = array.astype(np.int64)
+    if array.dtype.kind == "b":
+        array = array.astype(np.int64)
+    if array.dtype.kind in "iu":
+        return _encode_integers(array, n_clusters)
+    if array.dtype.kind not in "OUS":
+        raise TypeError(f"labels of dtype {array.dtype} can't be read; use integers or text")
+    return _encode_objects(array)
+
+
+def _encode_integers(array: NDArray[Any], n_clusters: int | None) -> Coded:
+    codes = array.astype(np.int64)
+    top = int(codes.max())
+    if n_clusters is not None:
+        if top >= n_clusters:
+            raise ShapeMismatchError(
+                f"labels go up to {top}, but only {count(n_clusters, 'subspace')} (0 to "
+                f"{n_clusters - 1}) were given"
+            )
+        return Coded(np.maximum(codes, -1), tuple(range(n_clusters)))
+    if top < 0:
+        return Coded(np.full(len(codes), -1), ())
+    if top < 2 * len(codes) + 64:
+        used = np.flatnonzero(np.bincount(codes[codes >= 0], minlength=top + 1))
+        if len(used) == top + 1:
+            return Coded(np.maximum(codes, -1), tuple(range(top + 1)))
+    else:
+        used = np.unique(codes[codes >= 0])
+    numbered = np.searchsorted(used, np.maximum(codes, 0))
+    return Coded(np.where(codes < 0, -1, numbered), tuple(used.tolist()))
+
+
+def _encode_objects(array: NDArray[Any]) -> Coded:
+    missing = np.array([item is None or item != item for item in array.tolist()])
+    try:
+        names = sorted(set(array[~missing].tolist()))
+    except TypeError:
+        names = sorted(set(array[~missing].tolist()), key=lambda item: (str(type(item)), str(item)))
+    place = {name: i for i, name in enumerate(names)}
+    codes = np.array([place.get(item, -1) for item in array.tolist()], np.int64)
+    codes[missing] = -1
+    return Coded(codes, tuple(names))
+
+
+class Blocks(NamedTuple):
+    """Clusters as (rows, features) blocks of a table."""
+
+    memberships: Memberships
+    masks: NDArray[np.bool_]
+
+
+def coclustering_blocks(row_labels: ArrayLike, column_labels: ArrayLike) -> Blocks:
+    """Every row group with every column group, row group by row group."""
+    rows, columns = encode_labels(row_labels), encode_labels(column_labels)
+    n_row_groups, n_column_groups = len(rows.names), len(columns.names)
+    by_group = Memberships.from_codes(rows.codes, n_row_groups)
+    memberships = by_group.select(np.repeat(np.arange(n_row_groups), n_column_groups))
+    masks = columns.codes[None, :] == np.arange(n_column_groups)[:, None]
+    return Blocks(memberships, np.tile(masks, (n_row_groups, 1)))
+
+
+def linkage_clusters(linkage: ArrayLike) -> list[NDArray[np.intp]]:
+    """Rows below every merge of a SciPy linkage matrix, the clusters of a dendrogram."""
+    from scipy.cluster.hierarchy import is_valid_linkage
+
+    merges = np.asarray(linkage, dtype=np.float64)
+    if not is_valid_linkage(merges):
+        raise SubscapeError(
+            "not a linkage matrix: expected the (n - 1, 4) array of scipy.cluster.hierarchy.linkage"
+        )
+    n_rows = len(merges) + 1
+    below: list[NDArray[np.intp]] = [np.array([row]) for row in range(n_rows)]
+    for left, right in merges[:, :2].astype(int):
+        below.append(np.concatenate([below[left], below[right]]))
+    return below[n_rows:]
+
+
+def label_matrix(clusterings: Any) -> NDArray[np.int64]:
+    """Labels of several clusterings of the same rows, one column each.
+
+    >>> label_matrix([[0, 0, 1], [0, 1, 1]])
+    array([[0, 0],
+           [0, 1],
+           [1, 1]])
+    """
+    columns = [
+        np.asarray(c.labels() if hasattr(c, "labels") else encode_labels(c).codes, dtype=np.int64)
+        for c in clusterings
+    ]
+    if not columns:
+        raise SubscapeError("no clusterings given")
+    lengths = {len(column) for column in columns}
+    if len(lengths) > 1:
+        raise ShapeMismatchError(f"the clusterings have different numbers of rows: {sorted(lengths)}")
+    return np.column_stack(columns)

@@ -1,0 +1,335 @@
+"""The ``.subscape`` file: one or more clusterings in a ZIP of a manifest and plain arrays.
+
+Nothing in it is ever unpickled, its sizes are checked before anything is read, and the same
+clusterings always give the same bytes. Writing is atomic: beside the target, synced, renamed.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .clustering import SubspaceClustering
+from .errors import FileFormatError, SubscapeError
+from .memberships import Memberships
+from .subspaces import AxisSubspaces, OrientedSubspaces, Subspaces, WeightedSubspaces
+
+FORMAT = "subscape/1"
+
+#: A file whose contents would be larger than this is refused unless ``max_bytes`` is raised.
+MAX_BYTES = 4 * 2**30
+
+#: More compressed than this is no honest array: masks of one value reach about 1000.
+MAX_RATIO = 20_000
+
+_FIXED_DATE = (2000, 1, 1, 0, 0, 0)
+
+
+def save(
+    path: str | os.PathLike[str],
+    clusterings: SubspaceClustering | Sequence[SubspaceClustering],
+    *,
+    names: Sequence[str] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    force: bool = False,
+) -> Path:
+    """Write one or several clusterings to a ``.subscape`` file.
+
+    Parameters
+    ----------
+    path : path
+        An existing file is refused unless ``force``.
+    clusterings : SubspaceClustering or sequence of them
+    names : sequence of str, optional
+        A name for each clustering.
+    metadata : mapping, optional
+        Anything JSON can hold.
+    force : bool, default=False
+        Replace an existing file.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> from subscape import SubspaceClustering, load, save
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> c = SubspaceClustering.from_labels([0, 0, 1], n_features=2)
+    >>> load(save(folder / "result.subscape", c)) == c
+    True
+    """
+    single = isinstance(clusterings, SubspaceClustering)
+    members = [clusterings] if isinstance(clusterings, SubspaceClustering) else list(clusterings)
+    for i, member in enumerate(members):
+        if not isinstance(member, SubspaceClustering):
+            raise TypeError(f"entry {i} is a {type(member).__name__}, not a SubspaceClustering")
+    if names is not None and len(names) != len(members):
+        raise SubscapeError(f"{len(names)} names were given for {len(members)} clusterings")
+    try:
+        details = json.loads(json.dumps(dict(metadata or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise SubscapeError(f"metadata must be plain values that JSON can hold: {error}") from None
+    entries: list[dict[str, Any]] = []
+    arrays: dict[str, NDArray[Any]] = {}
+    for i, member in enumerate(members):
+        entry, parts = _pack(member, f"clustering{i}")
+        entries.append(entry | ({"name": str(names[i])} if names is not None else {}))
+        arrays.update(parts)
+    from subscape import __version__
+
+    manifest = {
+        "format": FORMAT,
+        "version": __version__,
+        "single": single,
+        "clusterings": entries,
+        "arrays": {name: {"dtype": a.dtype.str, "shape": a.shape} for name, a in arrays.items()},
+        "metadata": details,
+    }
+
+    def write(stream: BinaryIO) -> None:
+        with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
+            _put(archive, "manifest.json", json.dumps(manifest, indent=1).encode())
+            for name, array in arrays.items():
+                buffer = io.BytesIO()
+                np.lib.format.write_array(buffer, array, version=(1, 0), allow_pickle=False)
+                _put(archive, f"{name}.npy", buffer.getvalue())
+
+    return write_atomically(path, write, force=force)
+
+
+def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
+    """Read a ``.subscape`` file: a clustering, or a list of them if a list was saved.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+        Files that would unpack to more are refused.
+    """
+    clusterings, manifest = read_archive(path, max_bytes=max_bytes)
+    return clusterings[0] if manifest.get("single") and len(clusterings) == 1 else clusterings
+
+
+def load_all(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> list[Any]:
+    """Read all clusterings of a ``.subscape`` file as a list."""
+    return read_archive(path, max_bytes=max_bytes)[0]
+
+
+def read_archive(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
+) -> tuple[list[SubspaceClustering], dict[str, Any]]:
+    """Clusterings and manifest of a ``.subscape`` file; refuses whatever is not sound."""
+    source = Path(path)
+    if not source.exists():
+        raise FileNotFoundError(f"no such file: {source}")
+    if source.is_dir():
+        raise FileFormatError(f"{source} is a folder, not a .subscape file")
+    with source.open("rb") as stream:
+        head = stream.read(8)
+    if head[:1] == b"\x80" and head[1:2] in b"\x02\x03\x04\x05":
+        raise FileFormatError(f"{source.name} is a pickle, which is never read; save it anew")
+    if not head.startswith(b"PK"):
+        raise FileFormatError(f"{source.name} is not a .subscape file (no ZIP archive)")
+    try:
+        with zipfile.ZipFile(source) as archive:
+            return _unpack(archive, source.name, max_bytes)
+    except zipfile.BadZipFile as error:
+        raise FileFormatError(f"{source.name} is damaged or truncated: {error}") from None
+    except (EOFError, KeyError, OSError, json.JSONDecodeError) as error:
+        raise FileFormatError(f"{source.name} is damaged or truncated: {error!r}") from None
+
+
+def write_atomically(
+    path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, force: bool = False
+) -> Path:
+    """Let ``write`` fill a file that appears under its name only once it is complete."""
+    target = Path(path)
+    if target.exists() and not force:
+        raise FileExistsError(f"{target} exists; pass force=True (--force) to replace it")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"the folder {target.parent} does not exist")
+    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            write(stream)
+            stream.flush()
+            os.fsync(stream.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(beside, 0o666 & ~umask)
+        _rename(beside, target, force)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _rename(beside: str, target: Path, force: bool) -> None:
+    if not force:
+        try:
+            # Unlike a rename, a link fails if somebody made the file in the meantime.
+            os.link(beside, target)
+        except FileExistsError:
+            raise
+        except OSError:
+            pass  # a file system without hard links
+        else:
+            os.unlink(beside)
+            return
+    os.replace(beside, target)
+
+
+# -- packing --------------------------------------------------------------------------------------
+
+
+def _pack(
+    clustering: SubspaceClustering, prefix: str
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    members, subspaces = clustering.members, clustering.subspaces
+    arrays: dict[str, NDArray[Any]] = {
+        f"{prefix}_indptr": members.indptr,
+        f"{prefix}_indices": members.indices,
+    }
+    if members.values is not None:
+        arrays[f"{prefix}_values"] = members.values
+    entry: dict[str, Any] = {
+        "prefix": prefix,
+        "kind": clustering.kind,
+        "n_rows": clustering.n_rows,
+        "n_features": clustering.n_features,
+        "n_clusters": clustering.n_clusters,
+        "feature_names": clustering.feature_names,
+        "row_names": clustering.row_names,
+        "provenance": clustering.provenance,
+    }
+    if isinstance(subspaces, AxisSubspaces):
+        arrays[f"{prefix}_masks"] = np.packbits(subspaces.masks, axis=1)
+    elif isinstance(subspaces, WeightedSubspaces):
+        arrays[f"{prefix}_weights"] = subspaces.weights
+    elif isinstance(subspaces, OrientedSubspaces):
+        arrays[f"{prefix}_bases"] = np.ascontiguousarray(subspaces.stack)
+        arrays[f"{prefix}_offsets"] = subspaces.offsets
+        entry["complement"] = subspaces.is_complement
+    return entry, arrays
+
+
+def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    info = zipfile.ZipInfo(name, _FIXED_DATE)
+    info.compress_type = zipfile.ZIP_DEFLATED
+    info.external_attr = 0o644 << 16
+    archive.writestr(info, content)
+
+
+def _unpack(
+    archive: zipfile.ZipFile, name: str, max_bytes: int
+) -> tuple[list[SubspaceClustering], dict[str, Any]]:
+    infos = {info.filename: info for info in archive.infolist()}
+    total = sum(info.file_size for info in infos.values())
+    packed = sum(info.compress_size for info in infos.values())
+    if total > max_bytes:
+        raise FileFormatError(
+            f"{name} would unpack to {total:,} bytes, more than max_bytes={max_bytes:,}"
+        )
+    if total > 2**20 and total > MAX_RATIO * max(packed, 1):
+        raise FileFormatError(
+            f"{name} unpacks {total // max(packed, 1):,} to 1, which no table of results does"
+        )
+    if "manifest.json" not in infos:
+        raise FileFormatError(f"{name} has no manifest.json: not a .subscape file")
+    manifest = json.loads(archive.read("manifest.json"))
+    _check_manifest(manifest, name)
+    arrays = {
+        key: _array(archive, infos, key, declared, name)
+        for key, declared in manifest["arrays"].items()
+    }
+    try:
+        clusterings = [_clustering(entry, arrays) for entry in manifest["clusterings"]]
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise FileFormatError(f"{name} is damaged: {error}") from None
+    return clusterings, manifest
+
+
+def _check_manifest(manifest: Any, name: str) -> None:
+    stated = manifest.get("format") if isinstance(manifest, dict) else None
+    if not isinstance(stated, str) or not stated.startswith("subscape/"):
+        raise FileFormatError(f"{name} is not a .subscape file: its format is {stated!r}")
+    if stated != FORMAT:
+        raise FileFormatError(
+            f"{name} has format {stated}, this version reads {FORMAT}; update subscape"
+        )
+    for key, kind in (("arrays", dict), ("clusterings", list)):
+        if not isinstance(manifest.get(key), kind):
+            raise FileFormatError(f"{name} is damaged: its manifest has no {key}")
+
+
+def _array(
+    archive: zipfile.ZipFile,
+    infos: dict[str, zipfile.ZipInfo],
+    key: str,
+    declared: dict[str, Any],
+    name: str,
+) -> NDArray[Any]:
+    info = infos.get(f"{key}.npy")
+    if info is None:
+        raise FileFormatError(f"{name} is damaged: array {key} is missing")
+    dtype = np.dtype(declared["dtype"])
+    if dtype.hasobject:
+        raise FileFormatError(f"{name} holds pickled objects, which are never read")
+    expected = int(np.prod(declared["shape"], dtype=np.int64)) * dtype.itemsize
+    if not expected <= info.file_size <= expected + 4096:
+        raise FileFormatError(
+            f"{name} is damaged: array {key} takes {info.file_size} bytes, its shape {expected}"
+        )
+    try:
+        array = np.lib.format.read_array(io.BytesIO(archive.read(info)), allow_pickle=False)
+    except ValueError as error:
+        raise FileFormatError(f"{name}: array {key} can't be read: {error}") from None
+    if list(array.shape) != list(declared["shape"]) or array.dtype != dtype:
+        raise FileFormatError(f"{name} is damaged: array {key} is not what the manifest says")
+    return np.asarray(array)
+
+
+def _clustering(entry: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SubspaceClustering:
+    prefix, n_features = entry["prefix"], int(entry["n_features"])
+    indptr, indices = arrays[f"{prefix}_indptr"], arrays[f"{prefix}_indices"]
+    n_rows, n_clusters = int(entry["n_rows"]), int(entry["n_clusters"])
+    sound = (
+        len(indptr) == n_clusters + 1
+        and indptr[0] == 0
+        and indptr[-1] == len(indices)
+        and bool((np.diff(indptr) >= 0).all())
+        and (len(indices) == 0 or (indices.min() >= 0 and indices.max() < n_rows))
+    )
+    if not sound:
+        raise ValueError("memberships don't fit the stated numbers of rows and clusters")
+    members = Memberships(indptr, indices, arrays.get(f"{prefix}_values"), n_rows)
+    subspaces: Subspaces
+    if entry["kind"] == "axis":
+        packed = arrays[f"{prefix}_masks"]
+        subspaces = AxisSubspaces(np.unpackbits(packed, axis=1, count=n_features).astype(bool))
+    elif entry["kind"] == "weighted":
+        subspaces = WeightedSubspaces(arrays[f"{prefix}_weights"])
+    elif entry["kind"] == "oriented":
+        stack, offsets = arrays[f"{prefix}_bases"], arrays[f"{prefix}_offsets"]
+        bases = [stack[:, a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+        subspaces = OrientedSubspaces(bases, bool(entry["complement"]), n_features=n_features)
+    else:
+        raise ValueError(f"unknown kind {entry['kind']!r}")
+    return SubspaceClustering(
+        members,
+        subspaces,
+        feature_names=entry["feature_names"],
+        row_names=entry["row_names"],
+        provenance=entry["provenance"],
+    )

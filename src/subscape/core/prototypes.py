@@ -1,0 +1,304 @@
+"""Where the clusters lie, in numbers and in words, and which of them a new row belongs to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .checks import check_table
+from .clustering import SubspaceClustering, as_clustering
+from .errors import ShapeMismatchError
+from .phrases import cluster_sentence
+from .subspaces import OrientedSubspaces, Subspaces
+
+FloatArray = NDArray[np.float64]
+
+#: Spreads are floored at this share of the column's own, so that one odd value can't rule.
+SMALLEST_SPREAD = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Prototypes:
+    """Position of every cluster, feature by feature; arrays are (n_clusters, n_features).
+
+    Attributes
+    ----------
+    sizes : array of shape (n_clusters,)
+    centre, spread : arrays
+        Mean and standard deviation of the cluster's rows (weighted by soft memberships).
+    low, high : arrays
+        The interval of the middle 90 % of the rows (5th to 95th percentile).
+    relevance : array
+        How much the feature counts in the cluster's subspace.
+    effect : array
+        Difference to the mean of all other rows, in pooled standard deviations (Cohen's d).
+    residual : array of shape (n_clusters,)
+        Mean squared distance to the centre within the subspace, per dimension.
+    background_centre, background_spread : arrays of shape (n_features,)
+        Mean and standard deviation of the whole table.
+    subspaces : AxisSubspaces, WeightedSubspaces or OrientedSubspaces
+    feature_names : tuple of str or None
+    noise_share : float
+        Share of the rows in no cluster.
+    """
+
+    sizes: NDArray[Any]
+    centre: FloatArray
+    spread: FloatArray
+    low: FloatArray
+    high: FloatArray
+    relevance: FloatArray
+    effect: FloatArray
+    residual: FloatArray
+    background_centre: FloatArray
+    background_spread: FloatArray
+    subspaces: Subspaces
+    feature_names: tuple[str, ...] | None
+    noise_share: float
+
+    @property
+    def n_clusters(self) -> int:
+        return len(self.sizes)
+
+    @property
+    def n_features(self) -> int:
+        return len(self.background_centre)
+
+    def sentence(self, k: int, most: int = 6) -> str:
+        """Cluster ``k`` in words, naming at most ``most`` features."""
+        return cluster_sentence(self, k, most)
+
+    def sentences(self, most: int = 6) -> list[str]:
+        """Every cluster in words."""
+        return [self.sentence(k, most) for k in range(self.n_clusters)]
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dictionary per cluster and feature, ready for ``pandas.DataFrame``."""
+        names = self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
+        columns = ("centre", "spread", "low", "high", "relevance", "effect")
+        return [
+            {"cluster": k, "feature": names[j], "rows": float(self.sizes[k])}
+            | {name: float(getattr(self, name)[k, j]) for name in columns}
+            for k in range(self.n_clusters)
+            for j in range(self.n_features)
+        ]
+
+    def __repr__(self) -> str:
+        return "\n".join(self.sentences()) or "no clusters: every row is noise"
+
+    def _repr_html_(self) -> str:
+        from html import escape
+
+        lines = "".join(f"<li>{escape(text)}</li>" for text in self.sentences())
+        return f"<ul>{lines}</ul>" if lines else "<p>no clusters: every row is noise</p>"
+
+
+def describe(X: ArrayLike, clustering: Any) -> Prototypes:
+    """Say where the clusters of a table lie.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        The table that was clustered; missing values are left out of every figure.
+    clustering : SubspaceClustering or label vector
+
+    Returns
+    -------
+    Prototypes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape import SubspaceClustering, describe
+    >>> X = np.array([[1.0, 5.0], [1.2, -3.0], [1.1, 9.0], [7.0, 0.0], [8.0, 0.1], [9.0, 0.2]])
+    >>> found = SubspaceClustering.from_labels(
+    ...     [0, 0, 0, 1, 1, 1], masks=[[1, 0], [0, 1]], feature_names=["age", "dose"])
+    >>> print(describe(X, found))
+    cluster 0: 3 rows; age in [1.01, 1.19]
+    cluster 1: 3 rows; dose in [0.01, 0.19]
+    """
+    table = np.asarray(check_table(X, "describe", missing=True), dtype=np.float64)
+    given = as_clustering(clustering)
+    if not isinstance(clustering, SubspaceClustering) and given.n_features != table.shape[1]:
+        given = SubspaceClustering.from_labels(given.labels(), n_features=table.shape[1])
+    if given.shape != table.shape:
+        raise ShapeMismatchError(
+            f"the table has {table.shape[0]} rows x {table.shape[1]} features, the clustering "
+            f"{given.n_rows} x {given.n_features}; describe the table that was clustered"
+        )
+    count, total, squares = _moments(table, np.ones(len(table)))
+    background = total / np.maximum(count, 1)
+    # Everything below works on centred data: sums of squares then lose no digits.
+    table = table - background
+    count, total, squares = _moments(table, np.ones(len(table)))
+    shape = (given.n_clusters, given.n_features)
+    centre, spread, low, high, effect = (np.zeros(shape) for _ in range(5))
+    residual = np.zeros(given.n_clusters)
+    for k in range(given.n_clusters):
+        rows, weights = given.members.rows(k), given.members.weights(k).astype(np.float64)
+        part = table[rows]
+        inside = _moments(part, weights)
+        centre[k], variance = _mean_and_variance(*inside)
+        spread[k] = np.sqrt(variance)
+        low[k], high[k] = _quantiles(part, weights)
+        outside = (count - inside[0], total - inside[1], squares - inside[2])
+        effect[k] = _cohens_d(inside, outside)
+        residual[k] = _residual(part - centre[k], weights, given.subspaces, k)
+    _, variance = _mean_and_variance(count, total, squares)
+    return Prototypes(
+        sizes=given.sizes,
+        centre=centre + background,
+        spread=spread,
+        low=low + background,
+        high=high + background,
+        relevance=given.subspaces.relevance,
+        effect=effect,
+        residual=residual,
+        background_centre=background,
+        background_spread=np.sqrt(variance),
+        subspaces=given.subspaces,
+        feature_names=given.feature_names,
+        noise_share=1.0 - given.coverage,
+    )
+
+
+def assign(X: ArrayLike, prototypes: Prototypes, *, noise: bool | None = None) -> NDArray[np.int64]:
+    """Put rows into the clusters that explain them best.
+
+    A row goes to the cluster under which its values in the cluster's subspace are most likely,
+    compared with the table at large (Gaussian spreads, cluster sizes as prior). Where no cluster
+    beats the table at large the row is noise.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    prototypes : Prototypes
+    noise : bool, optional
+        Whether rows may stay in no cluster. Default: if the clustering had noise.
+
+    Returns
+    -------
+    array of shape (n_rows,)
+        Cluster numbers, -1 for noise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape import assign, describe
+    >>> X = np.array([[1.0, 5.0], [1.2, 4.0], [7.0, 0.0], [8.0, 0.1]])
+    >>> assign([[1.1, 4.4], [7.7, 0.2]], describe(X, [0, 0, 1, 1]))
+    array([0, 1])
+    """
+    table = np.asarray(check_table(X, "assign", missing=True), dtype=np.float64)
+    if table.shape[1] != prototypes.n_features:
+        raise ShapeMismatchError(
+            f"the rows have {table.shape[1]} features, the prototypes {prototypes.n_features}"
+        )
+    if noise is None:
+        noise = prototypes.noise_share > 0
+    if prototypes.n_clusters == 0:
+        return np.full(len(table), -1)
+    scores = np.empty((prototypes.n_clusters, len(table)))
+    for k in range(prototypes.n_clusters):
+        scores[k] = _log_likelihood_gain(table, prototypes, k)
+    shares = np.maximum(np.asarray(prototypes.sizes, float), 1e-12)
+    scores += np.log(shares / shares.sum())[:, None]
+    labels = scores.argmax(axis=0)
+    if noise:
+        share = min(max(prototypes.noise_share, 1e-3), 1 - 1e-3)
+        labels[scores.max(axis=0) + np.log((1 - share) / share) < 0] = -1
+    return labels
+
+
+def _log_likelihood_gain(table: FloatArray, prototypes: Prototypes, k: int) -> FloatArray:
+    """Log likelihood of the rows in cluster ``k``'s subspace, minus that of the whole table."""
+    wide = np.maximum(prototypes.background_spread, np.finfo(float).tiny)
+    if isinstance(prototypes.subspaces, OrientedSubspaces):
+        return _oriented_gain(table, prototypes, k, wide)
+    relevance = prototypes.relevance[k]
+    if prototypes.subspaces.kind == "weighted":
+        relevance = relevance * float(prototypes.subspaces.dims[k])
+    used = np.flatnonzero(relevance > 0)
+    narrow = np.maximum(prototypes.spread[k], SMALLEST_SPREAD * wide)
+    part = table[:, used]
+    near = np.square((part - prototypes.centre[k, used]) / narrow[used])
+    far = np.square((part - prototypes.background_centre[used]) / wide[used])
+    gain = np.log(wide[used] / narrow[used]) + 0.5 * (far - near)
+    return np.where(np.isnan(gain), 0.0, gain) @ relevance[used]
+
+
+def _oriented_gain(
+    table: FloatArray, prototypes: Prototypes, k: int, wide: FloatArray
+) -> FloatArray:
+    subspaces = prototypes.subspaces
+    dims = float(subspaces.dims[k])
+    if dims == 0:
+        return np.zeros(len(table))
+    broad = float((prototypes.relevance[k] @ np.square(wide)) / dims)
+    tight = max(float(prototypes.residual[k]), SMALLEST_SPREAD**2 * broad)
+    filled = np.where(np.isnan(table), prototypes.background_centre, table)
+    near = _within(filled - prototypes.centre[k], subspaces, k)
+    far = _within(filled - prototypes.background_centre, subspaces, k)
+    return 0.5 * (dims * np.log(broad / tight) + far / broad - near / tight)
+
+
+def _within(differences: FloatArray, subspaces: Subspaces, k: int) -> FloatArray:
+    """Squared length of the rows within subspace ``k``."""
+    if not isinstance(subspaces, OrientedSubspaces):
+        return np.asarray(np.square(differences) @ subspaces.relevance[k])
+    stored = np.square(differences @ subspaces.bases[k]).sum(axis=1)
+    if not subspaces.is_complement:
+        return np.asarray(stored)
+    return np.maximum(np.square(differences).sum(axis=1) - stored, 0.0)
+
+
+def _residual(part: FloatArray, weights: FloatArray, subspaces: Subspaces, k: int) -> float:
+    filled = np.where(np.isnan(part), 0.0, part)
+    mass = float(subspaces.mass[k])
+    if mass == 0 or weights.sum() == 0:
+        return 0.0
+    return float(weights @ _within(filled, subspaces, k) / weights.sum() / mass)
+
+
+def _moments(part: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Weighted count, sum and sum of squares per column, missing values left out."""
+    absent = np.isnan(part)
+    if not absent.any():
+        return np.full(part.shape[1], weights.sum()), weights @ part, weights @ np.square(part)
+    filled = np.where(absent, 0.0, part)
+    return weights @ ~absent, weights @ filled, weights @ np.square(filled)
+
+
+def _mean_and_variance(
+    count: FloatArray, total: FloatArray, squares: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    safe = np.maximum(count, 1e-300)
+    mean = total / safe
+    return mean, np.maximum(squares / safe - np.square(mean), 0.0)
+
+
+def _cohens_d(inside: tuple[FloatArray, ...], outside: tuple[FloatArray, ...]) -> FloatArray:
+    (mean_in, var_in), (mean_out, var_out) = (_mean_and_variance(*m) for m in (inside, outside))
+    n_in, n_out = inside[0], outside[0]
+    pooled = np.sqrt((n_in * var_in + n_out * var_out) / np.maximum(n_in + n_out, 1))
+    known = (n_in > 0) & (n_out > 1e-9) & (pooled > 0)
+    return np.where(known, (mean_in - mean_out) / np.where(pooled > 0, pooled, 1.0), 0.0)
+
+
+def _quantiles(part: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """5th and 95th percentile per column; NaN where a column has no value at all."""
+    present = ~np.isnan(part)
+    if present.all() and (weights == weights[0]).all():
+        low, high = np.quantile(part, (0.05, 0.95), axis=0)
+        return low, high
+    bounds = np.full((2, part.shape[1]), np.nan)
+    for j in range(part.shape[1]):
+        values, shares = part[present[:, j], j], weights[present[:, j]]
+        if len(values):
+            bounds[:, j] = np.quantile(
+                values, (0.05, 0.95), weights=shares, method="inverted_cdf"
+            )
+    return bounds[0], bounds[1]

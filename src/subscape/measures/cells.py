@@ -1,0 +1,441 @@
+"""Distances between subspace clusterings, counted in cells of the data matrix.
+
+After A. Patrikainen, *Methods for Comparing Subspace Clusterings* (licentiate's thesis, Helsinki
+University of Technology, 2005), and A. Patrikainen and M. Meila, *Comparing Subspace Clusterings*,
+IEEE Transactions on Knowledge and Data Engineering 18 (2006), doi:10.1109/TKDE.2006.106. Logarithms
+are natural.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import linear_sum_assignment
+from scipy.special import xlogy
+
+from subscape.core.errors import UnsupportedKindError
+
+from .overlap import Overlap, matching_pair, overlap_of
+
+FloatArray = NDArray[np.float64]
+
+
+class CellScores(NamedTuple):
+    """Share of the first clustering's cells that the second has too, the converse, and their mean.
+
+    ``f1`` is the harmonic mean; the thesis' F-measure is ``geometric``.
+    """
+
+    precision: float
+    recall: float
+    f1: float
+    geometric: float
+
+
+class Matching(NamedTuple):
+    """The best one-to-one matching of clusters: ``a[i]`` of the first goes with ``b[i]``."""
+
+    a: NDArray[np.intp]
+    b: NDArray[np.intp]
+    shared: FloatArray
+
+    @property
+    def total(self) -> float:
+        """Mass shared by the matched clusters (the thesis' D_max)."""
+        return float(self.shared.sum())
+
+
+def best_matching(table: FloatArray) -> Matching:
+    """Matching of rows and columns that shares the most; pairs that share nothing are left out."""
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    shared = table[rows, columns]
+    kept = shared > 0
+    return Matching(rows[kept], columns[kept], shared[kept])
+
+
+def clustering_error(
+    a: Any,
+    b: Any,
+    *,
+    overlap: str | None = None,
+    mass: str | None = None,
+    row_weights: ArrayLike | None = None,
+    column_weights: ArrayLike | None = None,
+) -> float:
+    """Clustering error (CE): share of cells not covered alike after the best matching of clusters.
+
+    CE = (|U| − D_max) / |U| (thesis eq. 4.1), where D_max is the largest mass that a one-to-one
+    matching of the clusters shares. The only one of the thesis' four distances that is a metric on
+    axis-aligned clusterings; never below :func:`rnia`.
+
+    Parameters
+    ----------
+    a, b : SubspaceClustering or label vector
+        Any kinds, overlapping or soft. A label vector takes the other side's features.
+    overlap : {"cos2", "trace"}, optional
+        How oriented subspaces share mass: Σcos²θ of the principal angles (the thesis; default where
+        defined: hard and disjoint), or Σ(1 − sin θ), which also serves overlapping clusters and
+        mixed kinds and keeps the triangle inequality of RNIA.
+    mass : {"cells", "unit"}, optional
+        Whether a cluster weighs by its dims or every subspace counts 1; needed where weighted
+        clusterings meet other kinds.
+    row_weights, column_weights : array-like, optional
+        Importance of rows and features; a cell weighs the product.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Notes
+    -----
+    The thesis' §5.1 speaks of "angles" σ where their cosines are meant, and its worked example
+    (§5.1.3) sums σ instead of σ²; here it is Σσ². For co-clusterings its Proposition 3 is an upper
+    bound only: the best matching of blocks need not be a product of a row and a column matching.
+
+    Examples
+    --------
+    >>> from subscape import SubspaceClustering
+    >>> from subscape.measures import clustering_error
+    >>> truth = SubspaceClustering.from_clusters([([0, 1, 2, 3], [0, 1])], (6, 4))
+    >>> found = SubspaceClustering.from_clusters([([0, 1, 2], [0, 1, 2])], (6, 4))
+    >>> round(clustering_error(truth, found), 4)
+    0.4545
+    """
+    table = overlap_of(
+        a, b, overlap=overlap, mass=mass, row_weights=row_weights, column_weights=column_weights
+    )
+    return error_of(table)
+
+
+def error_of(table: Overlap) -> float:
+    """CE of a finished overlap table."""
+    rows, columns = linear_sum_assignment(table.table, maximize=True)
+    return _share(table.union - table.table[rows, columns].sum(), table.union)
+
+
+def rnia(
+    a: Any,
+    b: Any,
+    *,
+    overlap: str | None = None,
+    mass: str | None = None,
+    row_weights: ArrayLike | None = None,
+    column_weights: ArrayLike | None = None,
+) -> float:
+    """Relative non-intersecting area (RNIA): share of the covered cells that only one side covers.
+
+    RNIA = (|U| − |I|) / |U| (thesis eq. 4.2). It ignores how cells are grouped: two partitions of
+    the same cells have distance 0. With ``overlap="trace"`` a pseudometric for every kind; with
+    Σcos²θ the triangle inequality fails for oriented clusterings.
+
+    Parameters
+    ----------
+    a, b, overlap, mass, row_weights, column_weights
+        As in :func:`clustering_error`.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Notes
+    -----
+    The thesis prints 19/25 for its Fig. 4.1 in §4.3.4; that is CE, RNIA is 13/25.
+
+    Examples
+    --------
+    >>> from subscape import SubspaceClustering
+    >>> from subscape.measures import rnia
+    >>> one = SubspaceClustering.from_clusters([([0, 1, 2, 3], [0, 1])], (4, 2))
+    >>> two = SubspaceClustering.from_clusters([([0, 1], [0, 1]), ([2], [0])], (4, 2))
+    >>> rnia(one, two)
+    0.375
+    """
+    table = overlap_of(
+        a, b, overlap=overlap, mass=mass, row_weights=row_weights, column_weights=column_weights
+    )
+    return rnia_of(table)
+
+
+def rnia_of(table: Overlap) -> float:
+    """RNIA of a finished overlap table."""
+    return _share(table.union - table.intersection, table.union)
+
+
+def variation_of_information(
+    a: Any,
+    b: Any,
+    *,
+    overlap: str | None = None,
+    mass: str | None = None,
+    row_weights: ArrayLike | None = None,
+    column_weights: ArrayLike | None = None,
+) -> float:
+    """Variation of information (VI) between disjoint subspace clusterings, in nats.
+
+    Cells that only one side covers count as singleton clusters of the other (thesis eq. A.1).
+    Neither scale invariant nor a metric on subspace clusterings; on partitions of the same cells
+    it is Meila's VI. Zero for different clusterings only where one-cell clusters are involved.
+
+    Parameters
+    ----------
+    a, b, overlap, mass, row_weights, column_weights
+        As in :func:`clustering_error`; both sides hard and disjoint, of one kind.
+
+    Returns
+    -------
+    float, at least 0
+
+    Examples
+    --------
+    >>> from subscape.measures import variation_of_information
+    >>> round(variation_of_information([0, 0, 1, 1], [0, 1, 0, 1]), 4)
+    1.3863
+    """
+    a, b = matching_pair(a, b)
+    _require_disjoint(a, b, "variation_of_information")
+    if a.kind != b.kind:
+        raise UnsupportedKindError(
+            f"variation_of_information compares clusterings of one kind, got {a.kind} and {b.kind};"
+            " convert with as_weighted() or as_oriented(), or use clustering_error"
+        )
+    table = overlap_of(
+        a, b, overlap=overlap, mass=mass, row_weights=row_weights, column_weights=column_weights
+    )
+    return vi_of(table)
+
+
+def vi_of(table: Overlap) -> float:
+    """VI of a finished overlap table of disjoint clusterings."""
+    entropy = xlogy(table.sizes_a, table.sizes_a).sum() + xlogy(table.sizes_b, table.sizes_b).sum()
+    return max(0.0, float(entropy - 2 * xlogy(table.table, table.table).sum()) / table.union)
+
+
+def rand_distance(a: Any, b: Any) -> float:
+    """1 − Rand index over pairs of cells, for disjoint axis-aligned clusterings.
+
+    Cells that only one side covers are singleton clusters of the other (thesis §4.3.2, eq. A.3).
+    The counts are exact integers.
+
+    Parameters
+    ----------
+    a, b : SubspaceClustering or label vector
+        Hard, disjoint and axis-aligned.
+
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
+    >>> from subscape.measures import rand_distance
+    >>> round(rand_distance([0, 0, 1, 1], [0, 0, 0, 1]), 4)
+    0.5
+    """
+    counts = cell_pair_counts(a, b)
+    return (counts.n10 + counts.n01) / max(1, sum(counts))
+
+
+class CellPairCounts(NamedTuple):
+    """Pairs of cells of the union: together in both, in the first only, second only, neither."""
+
+    n11: int
+    n10: int
+    n01: int
+    n00: int
+
+
+def cell_pair_counts(a: Any, b: Any) -> CellPairCounts:
+    """Pairs of cells that both, one or neither of two disjoint axis-aligned clusterings join.
+
+    The thesis swaps the ranges of the sums for N10 and N01 (after §3.1.2); N10 are the pairs that
+    the *first* clustering joins and the second separates.
+
+    >>> from subscape.measures import cell_pair_counts
+    >>> cell_pair_counts([0, 0, 1], [0, 1, 1])
+    CellPairCounts(n11=0, n10=1, n01=1, n00=1)
+    """
+    table, total = _whole_cells(a, b, "rand_distance")
+    n11 = sum(_pairs(int(t)) for t in table.table.flat)
+    n10 = sum(_pairs(int(size)) for size in table.sizes_a) - n11
+    n01 = sum(_pairs(int(size)) for size in table.sizes_b) - n11
+    return CellPairCounts(n11, n10, n01, _pairs(total) - n11 - n10 - n01)
+
+
+def cell_scores(
+    a: Any,
+    b: Any,
+    *,
+    overlap: str | None = None,
+    mass: str | None = None,
+    row_weights: ArrayLike | None = None,
+    column_weights: ArrayLike | None = None,
+) -> CellScores:
+    """Precision, recall and F1 of the cells that ``a`` finds, where ``b`` is the truth.
+
+    precision = |I| / |S|, recall = |I| / |S'|. The thesis (§4.3.4) calls the geometric mean
+    F-measure; ``f1`` is the usual harmonic one and both are returned.
+
+    Examples
+    --------
+    >>> from subscape import SubspaceClustering
+    >>> from subscape.measures import cell_scores
+    >>> truth = SubspaceClustering.from_clusters([([0, 1, 2, 3], [0, 1])], (6, 4))
+    >>> found = SubspaceClustering.from_clusters([([0, 1], [0, 1])], (6, 4))
+    >>> scores = cell_scores(found, truth)
+    >>> scores.precision, scores.recall
+    (1.0, 0.5)
+    """
+    table = overlap_of(
+        a, b, overlap=overlap, mass=mass, row_weights=row_weights, column_weights=column_weights
+    )
+    precision = _share(table.intersection, table.total_a)
+    recall = _share(table.intersection, table.total_b)
+    both = precision + recall
+    f1 = 2 * precision * recall / both if both > 0 else 0.0
+    return CellScores(precision, recall, f1, float(np.sqrt(precision * recall)))
+
+
+def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
+    """The one-to-one matching of clusters that shares the most mass (that of CE).
+
+    Parameters
+    ----------
+    a, b : SubspaceClustering or label vector
+    **options
+        As in :func:`clustering_error`.
+
+    Examples
+    --------
+    >>> from subscape.measures import match_clusters
+    >>> matching = match_clusters([0, 0, 0, 1, 1], [1, 1, 0, 0, 0])
+    >>> matching.a, matching.b, matching.total
+    (array([0, 1]), array([1, 0]), 4.0)
+    """
+    return best_matching(overlap_of(a, b, **options).table)
+
+
+def intersection_table(a: Any, b: Any, **options: Any) -> FloatArray:
+    """The cluster intersection matrix T: mass that each pair of clusters shares.
+
+    Parameters
+    ----------
+    a, b : SubspaceClustering or label vector
+    **options
+        As in :func:`clustering_error`.
+
+    Examples
+    --------
+    >>> from subscape.measures import intersection_table
+    >>> intersection_table([0, 0, 1, 1], [0, 1, 1, 1])
+    array([[1., 1.],
+           [0., 2.]])
+    """
+    return overlap_of(a, b, **options).table
+
+
+def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:
+    """VI on the cells that both sides cover, plus a penalty for those that only one does.
+
+    The thesis' outlook (chapter 7) suggests it as a better behaved VI: no singleton clusters are
+    needed, so it is scale invariant, and area covered by one side only always costs. Here
+    (|I|·VI_I + penalty·|U∖I|) / |U|, where VI_I compares the groupings of the shared cells.
+
+    Parameters
+    ----------
+    a, b : SubspaceClustering or label vector
+        Hard, disjoint, of one kind.
+    penalty : float, default=1.0
+        Nats that a cell costs which only one side covers.
+
+    Examples
+    --------
+    >>> from subscape.measures import vi_with_area
+    >>> round(vi_with_area([0, 0, 1, 1], [0, 0, 1, -1]), 4)
+    0.25
+    """
+    a, b = matching_pair(a, b)
+    _require_disjoint(a, b, "vi_with_area")
+    table = overlap_of(a, b)
+    shared = table.table
+    entropy = xlogy(shared.sum(axis=1), shared.sum(axis=1)).sum()
+    entropy += xlogy(shared.sum(axis=0), shared.sum(axis=0)).sum()
+    grouped = max(0.0, float(entropy - 2 * xlogy(shared, shared).sum()))
+    return (grouped + penalty * (table.union - table.intersection)) / table.union
+
+
+def four_class_rand_distance(a: Any, b: Any, *, background: bool = False) -> float:
+    """1 − the four-class Rand index of the thesis' outlook (chapter 7).
+
+    A pair of cells is in different clusters (class 0), in one cluster (1), half in the background
+    (2) or in the background (3); the index is the share of pairs that both clusterings put into
+    the same class. No singleton clusters are needed.
+
+    Parameters
+    ----------
+    a, b : SubspaceClustering or label vector
+        Hard, disjoint and axis-aligned.
+    background : bool, default=False
+        Count the pairs of all cells of the table rather than of those that some side covers. The
+        distance then shrinks with every noise row.
+
+    Examples
+    --------
+    >>> from subscape.measures import four_class_rand_distance
+    >>> round(four_class_rand_distance([0, 0, 1, -1], [0, 0, 1, 1]), 4)
+    0.5
+    """
+    table, total = _whole_cells(a, b, "four_class_rand_distance")
+    shared = int(round(table.intersection))
+    only_a = int(round(table.total_a)) - shared
+    only_b = int(round(table.total_b)) - shared
+    outside = 0
+    if background:
+        a, b = matching_pair(a, b)
+        outside = a.n_rows * a.n_features - total
+    together = sum(_pairs(int(t)) for t in table.table.flat)
+    apart = _pairs(shared) + together
+    apart -= sum(_pairs(int(t)) for t in table.table.sum(axis=1))
+    apart -= sum(_pairs(int(t)) for t in table.table.sum(axis=0))
+    half = shared * outside + only_a * only_b
+    pairs = _pairs(total + outside)
+    return 1.0 - (together + apart + half + _pairs(outside)) / pairs if pairs else 0.0
+
+
+def _whole_cells(a: Any, b: Any, who: str) -> tuple[Overlap, int]:
+    """Overlap table in whole cells, and the number of cells in the union."""
+    a, b = matching_pair(a, b)
+    for side in (a, b):
+        if side.kind != "axis":
+            raise UnsupportedKindError(
+                f"{who} counts pairs of whole cells, which a clustering with {side.kind} subspaces "
+                "does not have; use clustering_error or rnia"
+            )
+    _require_disjoint(a, b, who)
+    table = overlap_of(a, b)
+    return table, int(round(table.union))
+
+
+def _require_disjoint(a: Any, b: Any, who: str) -> None:
+    for name, side in (("first", a), ("second", b)):
+        if not side.is_hard:
+            raise UnsupportedKindError(
+                f"{who} is not defined for soft clusterings, and the {name} one is; harden it with "
+                "from_labels(clustering.labels(), ...) or use clustering_error or rnia"
+            )
+        if not side.is_disjoint:
+            raise UnsupportedKindError(
+                f"{who} needs disjoint clusters, but some of the {name} clustering share cells: "
+                "with overlaps even a clustering and itself would differ. Use clustering_error or "
+                "rnia"
+            )
+
+
+def _share(part: float, whole: float) -> float:
+    """part / whole within [0, 1]; 0 where there is nothing."""
+    return min(1.0, max(0.0, float(part) / whole)) if whole > 0 else 0.0
+
+
+def _pairs(number: int) -> int:
+    return number * (number - 1) // 2
