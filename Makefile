@@ -1,0 +1,87 @@
+# make demo   see the main job on generated data
+# make test   run all tests and doctests
+#
+# Both make .venv by themselves. For the rest: make help
+
+VENV := .venv
+BIN := $(VENV)/bin
+SOURCES := pyproject.toml setup.py $(wildcard src/subscape/kernels/*.pyx)
+# The first of these that is 3.11 or newer and can make environments is used; PYTHON=... goes first.
+CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
+
+.PHONY: help demo test lint bench clean
+.DEFAULT_GOAL := help
+
+help:
+	@echo "make demo    see the main job on generated data"
+	@echo "make test    run all tests and doctests"
+	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make bench   run the benchmarks (needs a few minutes)"
+	@echo "make clean   remove .venv, builds and caches"
+
+demo:
+	@start=$$(date +%s); \
+	$(MAKE) --no-print-directory --silent $(VENV)/.installed || exit 1; \
+	installed=$$(date +%s); \
+	$(BIN)/subscape demo || exit 1; \
+	echo "installation: $$((installed - start)) s"; \
+	echo "run:          $$(($$(date +%s) - installed)) s"
+
+test: $(VENV)/.installed
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.installed
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:
+	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
+		.import_linter_cache .hypothesis
+	rm -f src/subscape/kernels/*.so src/subscape/kernels/*.c
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+$(VENV)/.installed: $(SOURCES) | $(VENV)/.python
+	@echo "installing subscape and what its tests need into $(VENV) ..."
+	@$(PIP) install --editable ".[test]"
+	@$(BIN)/subscape --version
+	@$(BIN)/subscape --version | grep -q cython || \
+		echo "note: without a C compiler Subscape runs on NumPy: the same results, slower"
+	@touch $@
+
+$(VENV)/.installed-dev: $(VENV)/.installed
+	@echo "installing the linters into $(VENV) ..."
+	@$(PIP) install --editable ".[dev]"
+	@touch $@
+
+$(VENV)/.python:
+	@if $(BIN)/python -c 'import pip, sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+		touch $@; exit 0; \
+	fi; \
+	python=""; \
+	for candidate in $(CANDIDATES); do \
+		if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+			python=$$candidate; break; \
+		fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+		echo "Subscape needs Python 3.11 or newer, and none was found among: $(CANDIDATES)"; \
+		echo "  Debian, Ubuntu:  sudo apt install python3 python3-venv"; \
+		echo "  Fedora:          sudo dnf install python3"; \
+		echo "  macOS:           brew install python"; \
+		echo "One in another place:  make PYTHON=/path/to/python3 $(MAKECMDGOALS)"; \
+		exit 1; \
+	fi; \
+	if ! $$python -c 'import ensurepip, venv' 2>/dev/null; then \
+		echo "$$python cannot make virtual environments: its module venv or ensurepip is missing"; \
+		echo "  Debian, Ubuntu:  sudo apt install python3-venv"; \
+		echo "Another Python:    make PYTHON=/path/to/python3 $(MAKECMDGOALS)"; \
+		exit 1; \
+	fi; \
+	echo "making $(VENV) with $$python ($$($$python --version))"; \
+	$$python -m venv --clear $(VENV) && touch $@

@@ -1,0 +1,48 @@
+"""Build the optional Cython kernels; everything else is declared in pyproject.toml.
+
+Each ``src/subscape/kernels/_<topic>.pyx`` is the compiled twin of a NumPy function. Without Cython,
+or without a working C compiler, the package is installed all the same and runs on the NumPy twins.
+"""
+
+import sys
+from pathlib import Path
+
+from setuptools import Extension, setup
+
+HERE = Path(__file__).parent
+DIRECTIVES = {
+    "language_level": 3,
+    "boundscheck": False,
+    "wraparound": False,
+    "initializedcheck": False,
+    "cdivision": True,
+}
+
+
+def kernels() -> list[Extension]:
+    """List the compiled kernels, or none where Cython is missing."""
+    try:
+        from Cython.Build import cythonize
+    except ImportError:
+        print("note: Cython is missing, the NumPy kernels will be used", file=sys.stderr)
+        return []
+    # No -march=native and no -ffast-math: wheels stay portable, and sums keep the order that the
+    # NumPy twin is compared with.
+    flags = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=off"]
+    extensions = [
+        Extension(
+            f"subscape.kernels.{source.stem}",
+            [source.relative_to(HERE).as_posix()],
+            extra_compile_args=flags,
+        )
+        for source in sorted((HERE / "src" / "subscape" / "kernels").glob("*.pyx"))
+    ]
+    if not extensions:
+        return []
+    extensions = cythonize(extensions, compiler_directives=DIRECTIVES, build_dir="build/cython")
+    for extension in extensions:
+        extension.optional = True  # set here, because cythonize() forgets it
+    return extensions
+
+
+setup(ext_modules=kernels())
