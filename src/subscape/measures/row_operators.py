@@ -46,7 +46,7 @@ def nuclear_distance(a: Side, b: Side) -> float:
     total = 0.0
     for start in range(0, signatures.members.shape[0], step):
         stop = start + step
-        sums = signatures.members[start:stop] @ columns
+        sums = signatures.members[start:stop].astype(np.float64) @ columns
         np.abs(sums, out=sums)
         total += float(signatures.weights[start:stop] @ (sums @ repeats))
     return total
@@ -57,36 +57,48 @@ def signatures_of(
 ) -> Signatures:
     """Group the rows by the clusters they are in, on all sides."""
     hard = all(c.is_hard for c in clusterings)
-    dtype = np.float32 if hard else np.float64
-    stacked = sparse.vstack([c.members.to_scipy(dtype) for c in clusterings], format="csr")
-    by_row = stacked.T.tocsr()
+    # Hard memberships need no values: a byte each keeps a million rows small.
+    dtype = np.int8 if hard else np.float64
+    by_row = sparse.vstack([c.members.to_scipy(dtype) for c in clusterings], format="csr")
+    by_row = by_row.T.tocsr()
     by_row.sort_indices()
-    n_rows = by_row.shape[0]
-    weights = np.ones(n_rows) if row_weights is None else row_weights
+    weights = np.ones(by_row.shape[0]) if row_weights is None else row_weights
     if not hard:
-        return Signatures(by_row.astype(np.float64), weights)
+        return Signatures(by_row, weights)
     first, group = _distinct_rows(by_row)
     summed = np.bincount(group, weights, len(first))
-    return Signatures(by_row[first].astype(np.float64), summed)
+    return Signatures(by_row[first], summed)
 
 
 def _distinct_rows(by_row: sparse.csr_array) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Representatives of equal rows of a 0/1 matrix, and the group of every row."""
     n_rows, n_clusters = by_row.shape
     keys = np.random.default_rng(0).integers(0, 2**63, n_clusters, dtype=np.uint64)
-    entries = np.concatenate([np.zeros(1, np.uint64), np.cumsum(keys[by_row.indices])])
-    hashes = entries[by_row.indptr[1:]] - entries[by_row.indptr[:-1]]
-    _, first, group = np.unique(hashes, return_index=True, return_inverse=True)
-    # A hash may collide: make sure that every row really has its representative's clusters.
-    lengths = np.diff(by_row.indptr)
-    same = bool((lengths == lengths[first][group]).all())
-    if same:
-        shift = by_row.indptr[first][group] - by_row.indptr[:-1]
-        at = np.arange(by_row.nnz) + np.repeat(shift, lengths)
-        same = bool((by_row.indices == by_row.indices[at]).all())
-    if not same:
-        return np.arange(n_rows), np.arange(n_rows)
-    return first, group
+    running = keys[by_row.indices]
+    np.cumsum(running, out=running)
+    ends = np.zeros(n_rows + 1, np.uint64)
+    filled = by_row.indptr > 0
+    ends[filled] = running[by_row.indptr[filled] - 1]
+    del running
+    _, first, group = np.unique(np.diff(ends), return_index=True, return_inverse=True)
+    if len(first) == n_rows or _same_clusters(by_row, first[group]):
+        return first, group
+    return np.arange(n_rows), np.arange(n_rows)
+
+
+def _same_clusters(by_row: sparse.csr_array, other: NDArray[np.intp]) -> bool:
+    """Whether every row has just the clusters of the row ``other`` names: hashes may collide."""
+    starts, lengths = by_row.indptr[:-1], np.diff(by_row.indptr)
+    if (lengths != lengths[other]).any():
+        return False
+    for begin in range(0, len(other), 2**17):
+        block = slice(begin, begin + 2**17)
+        entries = slice(by_row.indptr[begin], by_row.indptr[min(begin + 2**17, len(other))])
+        shift = np.repeat(starts[other[block]] - starts[block], lengths[block])
+        at = np.arange(entries.start, entries.stop) + shift
+        if (by_row.indices[entries] != by_row.indices[at]).any():
+            return False
+    return True
 
 
 # -- operators that are not all diagonal ------------------------------------------------------------
