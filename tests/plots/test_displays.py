@@ -18,7 +18,7 @@ def close_figures():
 
 @pytest.fixture
 def overlapping():
-    return planted_axes(120, 8, n_clusters=3, dims=3, overlap=0.2, noise=0.1, random_state=0)[1]
+    return planted_axes(120, 8, n_clusters=3, dims=3, overlap=0.2, noise=0.1, random_state=0).clustering
 
 
 class TestCells:
@@ -53,7 +53,7 @@ class TestCells:
         c = SubspaceClustering.from_labels([0, 0], weights=[[0.8, 0.2]])
         image = CellsDisplay.from_clustering(c).image
         assert image[0, 0].sum() < image[0, 1].sum() < 3
-        CellsDisplay.from_clustering(planted_oriented(random_state=0)[1])
+        CellsDisplay.from_clustering(planted_oriented(random_state=0).clustering)
 
     def test_many_rows_are_thinned_out(self):
         c = SubspaceClustering.from_labels(np.arange(10_000) % 3, n_features=2)

@@ -68,7 +68,8 @@ class DistanceMatrixDisplay:
         --------
         >>> from subscape.plots import DistanceMatrixDisplay
         >>> labels = [[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]]
-        >>> DistanceMatrixDisplay.from_clusterings(labels, names=["x", "y", "z"]).distances.max()
+        >>> display = DistanceMatrixDisplay.from_clusterings(labels, names=["x", "y", "z"])
+        >>> float(display.distances.max())
         0.5
         """
         distances = pairwise_distances(clusterings, metric, **options)
