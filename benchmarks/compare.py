@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import resource
 import subprocess
 import sys
 import time
@@ -23,10 +22,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
-from subscape import AxisSubspaces, OrientedSubspaces, SubspaceClustering
+from subscape import OrientedSubspaces, SubspaceClustering
 from subscape.core.angles import squared_cosines, trace_overlaps
 from subscape.datasets import thesis_6_2
-from subscape.measures import clustering_error, pairwise_distances, rnia
+from subscape.measures import clustering_error, pairwise_distances
 
 
 def seconds(function, repeats=5):
@@ -126,9 +125,14 @@ def big_overlap(scale):
         [sys.executable, "-c", MEMORY_PROBE, *sizes], capture_output=True, text=True, check=True
     ).stdout.split()
     ours = time.perf_counter() - start
-    return "RNIA, overlapping, 1e6 x 1000, 100 clusters", ours, "extra MB", float(output[1]), float(
-        output[1]
-    ), "<= 500 MB"
+    return (
+        "RNIA, overlapping, 1e6 x 1000, 100 clusters",
+        ours,
+        "extra MB",
+        float(output[1]),
+        float(output[1]),
+        "<= 500 MB",
+    )
 
 
 def oriented_table(scale, trace=False):
@@ -147,7 +151,14 @@ def oriented_table(scale, trace=False):
     same(found[0, 0], expected, "oriented T")
     name = "oriented T (trace)" if trace else "oriented T (cos2)"
     limit = "(no goal)" if trace else "<= 3"
-    return f"{name}, 50 x 50, p=200, d=10", ours, "matrix product", product_time, ours / product_time, limit
+    return (
+        f"{name}, 50 x 50, p=200, d=10",
+        ours,
+        "matrix product",
+        product_time,
+        ours / product_time,
+        limit,
+    )
 
 
 def main():

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from scipy import sparse
 from scipy.cluster.hierarchy import linkage
+from tests.strategies import any_clustering, seeds, shapes
 
 from subscape.core import (
     AxisSubspaces,
@@ -18,7 +19,6 @@ from subscape.core import (
     as_clustering,
     label_matrix,
 )
-from tests.strategies import any_clustering, seeds, shapes
 
 
 def two_clusters(**names):
@@ -69,9 +69,7 @@ class TestReading:
 
     def test_orthogonal_bases_on_shared_rows_are_disjoint(self):
         eye = np.eye(3)
-        c = SubspaceClustering(
-            np.ones((2, 4), bool), OrientedSubspaces([eye[:, :1], eye[:, 1:]])
-        )
+        c = SubspaceClustering(np.ones((2, 4), bool), OrientedSubspaces([eye[:, :1], eye[:, 1:]]))
         assert c.is_disjoint
         tilted = np.array([[1.0], [1.0], [0.0]]) / np.sqrt(2)
         c = SubspaceClustering(np.ones((2, 4), bool), OrientedSubspaces([eye[:, :1], tilted]))
@@ -254,9 +252,7 @@ class TestChanging:
         other = SubspaceClustering.from_labels([0, 0], bases=left_out).restrict(features=keep)
         assert spans.isclose(other)
         expected = np.linalg.qr(basis[keep])[0]
-        np.testing.assert_allclose(
-            spans.subspaces.operator(0), expected @ expected.T, atol=1e-12
-        )
+        np.testing.assert_allclose(spans.subspaces.operator(0), expected @ expected.T, atol=1e-12)
 
     def test_embed_then_restrict_comes_back(self):
         c = two_clusters(feature_names=list("abc"))
@@ -325,9 +321,7 @@ class TestChanging:
 
     def test_conversions(self):
         c = two_clusters()
-        np.testing.assert_allclose(
-            c.as_weighted().subspaces.weights, [[0.5, 0.5, 0], [0, 0, 1]]
-        )
+        np.testing.assert_allclose(c.as_weighted().subspaces.weights, [[0.5, 0.5, 0], [0, 0, 1]])
         assert c.as_oriented().subspaces.dims.tolist() == [2, 1]
         with pytest.raises(UnsupportedKindError, match="no basis"):
             c.as_weighted().as_oriented()

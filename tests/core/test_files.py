@@ -6,11 +6,11 @@ import zipfile
 import numpy as np
 import pytest
 from hypothesis import given
+from tests.strategies import any_clustering, seeds, shapes
 
 import subscape
 from subscape.core import FileFormatError, SubscapeError, SubspaceClustering, load, load_all, save
 from subscape.core.files import write_atomically
-from tests.strategies import any_clustering, seeds, shapes
 
 
 @pytest.fixture

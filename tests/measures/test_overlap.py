@@ -4,6 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.strategies import (
+    any_clustering,
+    random_axis,
+    random_oriented,
+    random_weighted,
+    seeds,
+    shapes,
+)
 
 from subscape.core import (
     AxisSubspaces,
@@ -15,14 +23,6 @@ from subscape.core import (
     UnsupportedKindError,
 )
 from subscape.measures import clustering_error, overlap_of, rnia
-from tests.strategies import (
-    any_clustering,
-    random_axis,
-    random_oriented,
-    random_weighted,
-    seeds,
-    shapes,
-)
 
 
 def operators(c, mass, column_weights=None):
@@ -156,7 +156,9 @@ def test_many_overlapping_rows_never_make_a_dense_table():
 class TestBadInput:
     def test_different_rows_and_features(self):
         a = SubspaceClustering.from_labels([0, 0, 1], n_features=2)
-        with pytest.raises(ShapeMismatchError, match=r"different rows: 3 and 2\. .*restrict.*embed"):
+        with pytest.raises(
+            ShapeMismatchError, match=r"different rows: 3 and 2\. .*restrict.*embed"
+        ):
             rnia(a, SubspaceClustering.from_labels([0, 1], n_features=2))
         with pytest.raises(ShapeMismatchError, match="different features: 2 and 3"):
             rnia(a, SubspaceClustering.from_labels([0, 1, 1], n_features=3))

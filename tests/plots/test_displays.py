@@ -18,7 +18,9 @@ def close_figures():
 
 @pytest.fixture
 def overlapping():
-    return planted_axes(120, 8, n_clusters=3, dims=3, overlap=0.2, noise=0.1, random_state=0).clustering
+    return planted_axes(
+        120, 8, n_clusters=3, dims=3, overlap=0.2, noise=0.1, random_state=0
+    ).clustering
 
 
 class TestCells:
@@ -64,7 +66,9 @@ class TestCells:
         assert CellsDisplay.from_clustering(c).image.min() == 1.0
 
     def test_names_are_no_mathematics(self, tmp_path):
-        c = SubspaceClustering.from_labels([0, 1], feature_names=["$a_b", "a very long feature name"])
+        c = SubspaceClustering.from_labels(
+            [0, 1], feature_names=["$a_b", "a very long feature name"]
+        )
         display = CellsDisplay.from_clustering(c, title="t")
         display.figure_.savefig(tmp_path / "x.png")
         assert display.ax_.get_title() == "t"
@@ -78,7 +82,9 @@ class TestIntersections:
     def test_the_matching_is_framed(self, overlapping):
         other = overlapping.select([2, 0, 1])
         display = IntersectionsDisplay.from_clusterings(overlapping, other)
-        frames = sorted((round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in display.ax_.patches)
+        frames = sorted(
+            (round(p.get_y() + 0.5), round(p.get_x() + 0.5)) for p in display.ax_.patches
+        )
         assert frames == [(0, 1), (1, 2), (2, 0)]
         assert f"CE {clustering_error(overlapping, other):.3f}" in display.ax_.get_title()
 

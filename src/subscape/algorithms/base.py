@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from subscape.core import SubspaceClustering
-from subscape.core.checks import check_magnitude, check_table, constant_columns
+from subscape.core.checks import check_table, constant_columns
 from subscape.core.errors import (
     ConstantFeatureWarning,
     FewDistinctRowsWarning,

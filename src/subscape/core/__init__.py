@@ -14,8 +14,9 @@ from .errors import (
     UnsupportedKindError,
 )
 from .files import load, load_all, save
+from .oriented import OrientedSubspaces
 from .prototypes import Prototypes, assign, describe
-from .subspaces import AxisSubspaces, OrientedSubspaces, Subspaces, WeightedSubspaces
+from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
 
 __all__ = [
     "AxisSubspaces",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .subspaces import OrientedSubspaces
+from .oriented import OrientedSubspaces
 
 #: 1 − σ² below this is rounding: subspaces this close count as equal (an angle of 1e-7).
 ROUNDING = 1e-14
@@ -90,9 +90,7 @@ def _block_sums(
     return _segment_sums(rows.T, column_offsets).T
 
 
-def _segment_sums(
-    matrix: NDArray[np.float64], offsets: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _segment_sums(matrix: NDArray[np.float64], offsets: NDArray[np.int64]) -> NDArray[np.float64]:
     sums = np.zeros((len(offsets) - 1, matrix.shape[1]))
     filled = np.flatnonzero(np.diff(offsets))
     if len(filled):

@@ -15,7 +15,7 @@ SMALLEST_SPREAD, LARGEST_VALUE = 1e-100, 1e100
 
 
 def check_table(X: Any, who: str, *, sparse: bool = False, missing: bool = False) -> Any:
-    """Return ``X`` as a 2-D float array (float32 stays float32) or CSR matrix, or say what is wrong.
+    """Return ``X`` as a 2-D float array (float32 stays) or CSR matrix, or say what is wrong.
 
     Parameters
     ----------
@@ -91,7 +91,8 @@ def constant_columns(table: Any) -> NDArray[np.bool_]:
 def _check_shape(shape: tuple[int, ...], who: str) -> None:
     if shape[0] == 0:
         raise SubscapeError(
-            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by {who}"
+            f"Found array with 0 sample(s) (shape={shape}) while a minimum of 1 is required by "
+            f"{who}"
         )
     if shape[1] == 0:
         raise SubscapeError(
@@ -114,8 +115,8 @@ def _check_finite(
     absent = np.isnan(values)
     if absent.any() and not missing:
         raise SubscapeError(
-            f"Input X contains NaN ({count(int(absent.sum()), 'value')}{_where(absent, names)}) and "
-            f"{who} does not take missing values; impute them first, e.g. with "
+            f"Input X contains NaN ({count(int(absent.sum()), 'value')}{_where(absent, names)}) "
+            f"and {who} does not take missing values; impute them first, e.g. with "
             "sklearn.impute.SimpleImputer"
         )
 

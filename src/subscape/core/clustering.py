@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from . import display
-from .angles import squared_cosines
 from .convert import coclustering_blocks, encode_labels, linkage_clusters
 from .errors import (
     DroppedClusterWarning,
@@ -22,9 +20,18 @@ from .errors import (
     UnsupportedKindError,
     count,
 )
-from .indexing import checked_names, positions
+from .indexing import checked_names, places, positions, taken
 from .memberships import Memberships, row_positions
-from .subspaces import AxisSubspaces, OrientedSubspaces, Subspaces, WeightedSubspaces
+from .oriented import OrientedSubspaces
+from .plain import plain_values
+from .structure import (
+    close_clusters,
+    contents,
+    refuse_empty_clusters,
+    row_groups,
+    share_no_cell,
+)
+from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
 
 
 class Cluster(NamedTuple):
@@ -74,6 +81,12 @@ class SubspaceClustering:
 
     __slots__ = ("_feature_names", "_memberships", "_provenance", "_row_names", "_subspaces")
 
+    _memberships: Memberships
+    _subspaces: Subspaces
+    _feature_names: tuple[str, ...] | None
+    _row_names: tuple[str, ...] | None
+    _provenance: dict[str, Any]
+
     def __init__(
         self,
         memberships: Any,
@@ -92,13 +105,13 @@ class SubspaceClustering:
             )
         if members.n_rows < 1 or spaces.n_features < 1:
             raise SubscapeError("a clustering needs at least one row and one feature")
-        _no_empty_clusters(members, spaces)
+        refuse_empty_clusters(members, spaces)
         put = object.__setattr__
         put(self, "_memberships", members)
         put(self, "_subspaces", spaces)
         put(self, "_feature_names", checked_names(feature_names, spaces.n_features, "feature"))
         put(self, "_row_names", checked_names(row_names, members.n_rows, "row"))
-        put(self, "_provenance", _plain(provenance))
+        put(self, "_provenance", plain_values(provenance, "provenance"))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a clustering is read-only; its methods return changed copies")
@@ -138,8 +151,11 @@ class SubspaceClustering:
         >>> SubspaceClustering.from_labels([0, 0, 1, -1], masks=[[1, 0], [1, 1]]).subspaces.dims
         array([1., 2.])
         """
-        given = [name for name, part in
-                 (("masks", masks), ("weights", weights), ("bases", bases)) if part is not None]
+        given = [
+            name
+            for name, part in (("masks", masks), ("weights", weights), ("bases", bases))
+            if part is not None
+        ]
         if len(given) > 1:
             raise SubscapeError(f"give one of {' and '.join(given)}, not {len(given)}")
         spaces: Subspaces | None = None
@@ -266,7 +282,7 @@ class SubspaceClustering:
 
     @property
     def kind(self) -> str:
-        """"axis", "weighted" or "oriented"."""
+        """ "axis", "weighted" or "oriented"."""
         return self._subspaces.kind
 
     @property
@@ -298,36 +314,12 @@ class SubspaceClustering:
     @property
     def is_disjoint(self) -> bool:
         """No two clusters share a cell: where they share rows, their subspaces are orthogonal."""
-        if self.n_clusters < 2 or (self._memberships.clusters_per_row() <= 1).all():
-            return True
-        rows = self._memberships.to_scipy(np.float32)
-        shared = (rows @ rows.T).toarray() > 0
-        np.fill_diagonal(shared, False)
-        return not bool((shared & ~_orthogonal(self._subspaces)).any())
+        return share_no_cell(self._memberships, self._subspaces)
 
     @property
     def is_coclustering(self) -> bool:
         """The clusters are every combination of disjoint row groups and disjoint column groups."""
-        return self._grid() is not None
-
-    def _grid(self) -> NDArray[np.intp] | None:
-        """Row group of each cluster if the clusters form a co-clustering with several columns."""
-        if not isinstance(self._subspaces, AxisSubspaces) or not self.is_hard:
-            return None
-        masks = self._subspaces.masks
-        columns, of_column = np.unique(masks, axis=0, return_inverse=True)
-        if len(columns) < 2 or self.n_clusters % len(columns) or columns.sum(axis=0).max() > 1:
-            return None
-        seen: dict[bytes, int] = {}
-        group = np.array([
-            seen.setdefault(self._memberships.rows(k).tobytes(), len(seen))
-            for k in range(self.n_clusters)
-        ])
-        pairs = set(zip(group.tolist(), of_column.ravel().tolist(), strict=True))
-        first = [int(np.flatnonzero(group == g)[0]) for g in range(len(seen))]
-        rows = self._memberships.select(first)
-        complete = len(pairs) == self.n_clusters == len(seen) * len(columns)
-        return group if complete and (rows.clusters_per_row() <= 1).all() else None
+        return row_groups(self._memberships, self._subspaces) is not None
 
     def labels(self) -> NDArray[np.int64]:
         """One label per row: the largest membership, ties to the lowest index, -1 for noise.
@@ -335,7 +327,7 @@ class SubspaceClustering:
         Co-clusterings give the number of the row group.
         """
         codes = self._memberships.codes()
-        group = self._grid()
+        group = row_groups(self._memberships, self._subspaces)
         if group is None:
             return codes.astype(np.int64)
         return np.where(codes < 0, -1, group[codes]).astype(np.int64)
@@ -404,7 +396,7 @@ class SubspaceClustering:
 
         A co-clustering becomes its partition of the rows.
         """
-        members, group = self._memberships, self._grid()
+        members, group = self._memberships, row_groups(self._memberships, self._subspaces)
         if group is not None:
             members = members.select(np.unique(group, return_index=True)[1])
         return self._with(members, AxisSubspaces(np.ones((members.n_clusters, self.n_features))))
@@ -414,7 +406,7 @@ class SubspaceClustering:
 
         A co-clustering becomes its partition of the columns.
         """
-        spaces, group = self._subspaces, self._grid()
+        spaces, group = self._subspaces, row_groups(self._memberships, self._subspaces)
         if group is not None:
             spaces = spaces.select(np.flatnonzero(group == 0))
         return self._with(Memberships.of(np.ones((spaces.n_clusters, 1), bool)), spaces)
@@ -480,8 +472,8 @@ class SubspaceClustering:
         return SubspaceClustering(
             members.select(inhabited),
             spaces.select(inhabited),
-            feature_names=_take(self._feature_names, keep_features),
-            row_names=_take(self._row_names, keep_rows),
+            feature_names=taken(self._feature_names, keep_features),
+            row_names=taken(self._row_names, keep_rows),
             provenance=self._provenance,
         )
 
@@ -497,10 +489,10 @@ class SubspaceClustering:
             None: this table's come first.
         shape : (n_rows, n_features) of the larger table; needed unless names say it.
         """
-        row_at, n_rows, row_names = _places(
+        row_at, n_rows, row_names = places(
             rows, self.n_rows, self._row_names, shape[0] if shape else None, "row"
         )
-        feature_at, n_features, feature_names = _places(
+        feature_at, n_features, feature_names = places(
             features, self.n_features, self._feature_names, shape[1] if shape else None, "feature"
         )
         return SubspaceClustering(
@@ -514,13 +506,7 @@ class SubspaceClustering:
     # -- comparing ------------------------------------------------------------------------------
 
     def _contents(self) -> list[bytes]:
-        parts = []
-        for k in range(self.n_clusters):
-            digest = hashlib.blake2b(self._memberships.rows(k).tobytes(), digest_size=16)
-            digest.update(self._memberships.weights(k).tobytes())
-            digest.update(self._subspaces.content(k))
-            parts.append(digest.digest())
-        return sorted(parts)
+        return contents(self._memberships, self._subspaces)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SubspaceClustering):
@@ -539,35 +525,12 @@ class SubspaceClustering:
 
     def isclose(self, other: SubspaceClustering, atol: float = 1e-8) -> bool:
         """Equal up to rounding, cluster order and the choice of bases; names are ignored."""
-        if self.shape != other.shape or self.n_clusters != other.n_clusters:
+        if self.shape != other.shape or self.kind != other.kind:
             return False
-        if self.kind != other.kind:
+        if self.n_clusters != other.n_clusters:
             return False
-        free = list(range(other.n_clusters))
-        for k in range(self.n_clusters):
-            match = next((j for j in free if self._same_cluster(other, k, j, atol)), None)
-            if match is None:
-                return False
-            free.remove(match)
-        return True
-
-    def _same_cluster(self, other: SubspaceClustering, k: int, j: int, atol: float) -> bool:
-        mine, theirs = self._memberships, other._memberships
-        if not np.array_equal(mine.rows(k), theirs.rows(j)):
-            return False
-        if not np.allclose(mine.weights(k), theirs.weights(j), rtol=0, atol=max(atol, 1e-6)):
-            return False
-        a, b = self._subspaces, other._subspaces
-        if isinstance(a, OrientedSubspaces) and isinstance(b, OrientedSubspaces):
-            if a.dims[k] != b.dims[j]:
-                return False
-            left, right = a.bases[k], b.bases[j]
-            if a.is_complement == b.is_complement:
-                residual = right - left @ (left.T @ right)
-            else:
-                residual = left.T @ right
-            return bool(np.abs(residual).max(initial=0.0) <= atol)
-        return np.allclose(a.relevance[k], b.relevance[j], rtol=0, atol=atol)
+        mine, theirs = (c._memberships for c in (self, other))
+        return close_clusters((mine, self._subspaces), (theirs, other._subspaces), atol)
 
 
 #: What measures and plots accept as a clustering.
@@ -596,75 +559,11 @@ def as_clustering(given: Any, like: SubspaceClustering | None = None) -> Subspac
             f"the label vector has {len(given)} entries, the other clustering {like.n_rows} rows"
         )
     return SubspaceClustering.from_labels(
-        given, n_features=like.n_features, feature_names=like.feature_names,
+        given,
+        n_features=like.n_features,
+        feature_names=like.feature_names,
         row_names=like.row_names,
     )
-
-
-def _no_empty_clusters(members: Memberships, spaces: Subspaces) -> None:
-    empty = np.flatnonzero(np.diff(members.indptr) == 0)
-    if len(empty):
-        raise SubscapeError(
-            f"cluster {empty[0]} has no rows"
-            + (f" (and {len(empty) - 1} more)" if len(empty) > 1 else "")
-            + "; leave it out"
-        )
-    if isinstance(spaces, AxisSubspaces):
-        bare = np.flatnonzero(~spaces.masks.any(axis=1))
-        if len(bare):
-            raise SubscapeError(
-                f"cluster {bare[0]} has no features"
-                + (f" (and {len(bare) - 1} more)" if len(bare) > 1 else "")
-                + "; leave it out or give it a feature"
-            )
-
-
-def _orthogonal(spaces: Subspaces) -> NDArray[np.bool_]:
-    """Which pairs of subspaces share nothing, as a (n_clusters, n_clusters) matrix."""
-    if isinstance(spaces, OrientedSubspaces):
-        return squared_cosines(spaces, spaces) <= 1e-9
-    return (spaces.relevance @ spaces.relevance.T) == 0
-
-
-def _places(
-    given: Any, length: int, names: tuple[str, ...] | None, total: int | None, what: str
-) -> tuple[NDArray[np.intp], int, tuple[str, ...] | None]:
-    if given is not None and len(given) and all(isinstance(item, str) for item in given):
-        larger = checked_names(given, len(given), what)
-        if total is not None and total != len(given):
-            raise ShapeMismatchError(f"{len(given)} {what} names for {total} {what}s")
-        if names is None:
-            raise SubscapeError(f"this clustering has no {what} names to look up; give positions")
-        return positions(list(names), len(given), larger, what), len(given), larger
-    if total is None:
-        if given is not None:
-            raise SubscapeError(f"pass shape= to say how many {what}s the larger table has")
-        return np.arange(length), length, names
-    if total < length:
-        raise ShapeMismatchError(f"the larger table has {total} {what}s, this one {length}")
-    at = np.arange(length) if given is None else positions(given, total, None, what)
-    if len(at) != length:
-        raise ShapeMismatchError(f"{len(at)} {what} positions were given for {length} {what}s")
-    return at, total, names if total == length and given is None else None
-
-
-def _take(names: tuple[str, ...] | None, keep: NDArray[np.intp]) -> tuple[str, ...] | None:
-    return None if names is None else tuple(names[i] for i in keep)
-
-
-def _plain(provenance: Mapping[str, Any] | None) -> dict[str, Any]:
-    try:
-        return json.loads(json.dumps(dict(provenance or {}), allow_nan=False, default=_simpler))
-    except (TypeError, ValueError) as error:
-        raise SubscapeError(f"provenance must be plain values that JSON can hold: {error}") from None
-
-
-def _simpler(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
-    raise TypeError(f"{type(value).__name__} is not plain")
 
 
 def _rebuild(

@@ -135,5 +135,7 @@ def label_matrix(clusterings: Any) -> NDArray[np.int64]:
         raise SubscapeError("no clusterings given")
     lengths = {len(column) for column in columns}
     if len(lengths) > 1:
-        raise ShapeMismatchError(f"the clusterings have different numbers of rows: {sorted(lengths)}")
+        raise ShapeMismatchError(
+            f"the clusterings have different numbers of rows: {sorted(lengths)}"
+        )
     return np.column_stack(columns)

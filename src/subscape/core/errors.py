@@ -1,7 +1,7 @@
 """What bad input is answered with.
 
-Every error Subscape raises on purpose is a :class:`ValueError` or a :class:`TypeError`, so that code
-written for scikit-learn keeps working; the classes below only let a caller tell the causes apart.
+Every error raised on purpose is a :class:`ValueError` or a :class:`TypeError`, so that code written
+for scikit-learn keeps working; the classes below only let a caller tell the causes apart.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import os
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,7 +22,9 @@ from numpy.typing import NDArray
 from .clustering import SubspaceClustering
 from .errors import FileFormatError, SubscapeError
 from .memberships import Memberships
-from .subspaces import AxisSubspaces, OrientedSubspaces, Subspaces, WeightedSubspaces
+from .oriented import OrientedSubspaces
+from .plain import plain_values
+from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
 
 FORMAT = "subscape/1"
 
@@ -76,10 +79,7 @@ def save(
             raise TypeError(f"entry {i} is a {type(member).__name__}, not a SubspaceClustering")
     if names is not None and len(names) != len(members):
         raise SubscapeError(f"{len(names)} names were given for {len(members)} clusterings")
-    try:
-        details = json.loads(json.dumps(dict(metadata or {}), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise SubscapeError(f"metadata must be plain values that JSON can hold: {error}") from None
+    details = plain_values(metadata, "metadata")
     entries: list[dict[str, Any]] = []
     arrays: dict[str, NDArray[Any]] = {}
     for i, member in enumerate(members):
@@ -322,7 +322,7 @@ def _clustering(entry: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Subsp
         subspaces = WeightedSubspaces(arrays[f"{prefix}_weights"])
     elif entry["kind"] == "oriented":
         stack, offsets = arrays[f"{prefix}_bases"], arrays[f"{prefix}_offsets"]
-        bases = [stack[:, a:b] for a, b in zip(offsets, offsets[1:], strict=False)]
+        bases = [stack[:, a:b] for a, b in pairwise(offsets)]
         subspaces = OrientedSubspaces(bases, bool(entry["complement"]), n_features=n_features)
     else:
         raise ValueError(f"unknown kind {entry['kind']!r}")

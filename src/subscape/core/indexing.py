@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,7 +68,34 @@ def checked_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[
     if len(names) != length:
         raise ShapeMismatchError(f"{len(names)} {what} names were given for {length} {what}s")
     if len(set(names)) != length:
-        seen: set[str] = set()
-        twice = [name for name in names if name in seen or seen.add(name)]  # type: ignore[func-returns-value]
-        raise SubscapeError(f"{what} names must be distinct, repeated: {listing(dict.fromkeys(twice))}")
+        twice = [name for name, times in Counter(names).items() if times > 1]
+        raise SubscapeError(f"{what} names must be distinct, repeated: {listing(twice)}")
     return names
+
+
+def places(
+    given: Any, length: int, names: tuple[str, ...] | None, total: int | None, what: str
+) -> tuple[NDArray[np.intp], int, tuple[str, ...] | None]:
+    """Where rows or features stand in a larger table: positions, its length and its names."""
+    if given is not None and len(given) and all(isinstance(item, str) for item in given):
+        larger = checked_names(given, len(given), what)
+        if total is not None and total != len(given):
+            raise ShapeMismatchError(f"{len(given)} {what} names for {total} {what}s")
+        if names is None:
+            raise SubscapeError(f"this clustering has no {what} names to look up; give positions")
+        return positions(list(names), len(given), larger, what), len(given), larger
+    if total is None:
+        if given is not None:
+            raise SubscapeError(f"pass shape= to say how many {what}s the larger table has")
+        return np.arange(length), length, names
+    if total < length:
+        raise ShapeMismatchError(f"the larger table has {total} {what}s, this one {length}")
+    at = np.arange(length) if given is None else positions(given, total, None, what)
+    if len(at) != length:
+        raise ShapeMismatchError(f"{len(at)} {what} positions were given for {length} {what}s")
+    return at, total, names if total == length and given is None else None
+
+
+def taken(names: tuple[str, ...] | None, keep: NDArray[np.intp]) -> tuple[str, ...] | None:
+    """The names at these positions."""
+    return None if names is None else tuple(names[i] for i in keep)

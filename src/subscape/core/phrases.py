@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .errors import count
-from .subspaces import AxisSubspaces, OrientedSubspaces
+from .oriented import OrientedSubspaces
+from .subspaces import AxisSubspaces
 
 if TYPE_CHECKING:
     from .prototypes import Prototypes
@@ -69,7 +70,7 @@ def _interval_parts(prototypes: Prototypes, k: int, most: int) -> list[str]:
     # The features that set the cluster apart come first: relevant, tight, far from the rest.
     order = np.lexsort((tightness, -relevance[features]))
     shown = [
-        f"{_name(prototypes, int(f))} in {interval_text(prototypes.low[k, f], prototypes.high[k, f])}"
+        f"{_name(prototypes, f)} in {interval_text(prototypes.low[k, f], prototypes.high[k, f])}"
         for f in features[order[:most]]
     ]
     hidden = len(features) - len(shown)

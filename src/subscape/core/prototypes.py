@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import check_table
 from .clustering import SubspaceClustering, as_clustering
 from .errors import ShapeMismatchError
+from .oriented import OrientedSubspaces
 from .phrases import cluster_sentence
-from .subspaces import OrientedSubspaces, Subspaces
+from .subspaces import Subspaces
 
 FloatArray = NDArray[np.float64]
 
@@ -298,7 +299,5 @@ def _quantiles(part: FloatArray, weights: FloatArray) -> tuple[FloatArray, Float
     for j in range(part.shape[1]):
         values, shares = part[present[:, j], j], weights[present[:, j]]
         if len(values):
-            bounds[:, j] = np.quantile(
-                values, (0.05, 0.95), weights=shares, method="inverted_cdf"
-            )
+            bounds[:, j] = np.quantile(values, (0.05, 0.95), weights=shares, method="inverted_cdf")
     return bounds[0], bounds[1]

@@ -387,9 +387,9 @@ def four_class_rand_distance(a: Any, b: Any, *, background: bool = False) -> flo
     0.5
     """
     table, total = _whole_cells(a, b, "four_class_rand_distance")
-    shared = int(round(table.intersection))
-    only_a = int(round(table.total_a)) - shared
-    only_b = int(round(table.total_b)) - shared
+    shared = round(table.intersection)
+    only_a = round(table.total_a) - shared
+    only_b = round(table.total_b) - shared
     outside = 0
     if background:
         a, b = matching_pair(a, b)
@@ -414,7 +414,7 @@ def _whole_cells(a: Any, b: Any, who: str) -> tuple[Overlap, int]:
             )
     _require_disjoint(a, b, who)
     table = overlap_of(a, b)
-    return table, int(round(table.union))
+    return table, round(table.union)
 
 
 def _require_disjoint(a: Any, b: Any, who: str) -> None:

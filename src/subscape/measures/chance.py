@@ -210,9 +210,9 @@ def expected(
     """
     entry = find(measure)
     left, right = matching_pair(a, b)
-    if null == "random labels" and entry.expected is not None and not options:
-        if left.is_row_disjoint and right.is_row_disjoint:
-            return Expectation(float(entry.expected(left, right)), 0.0, np.empty(0))
+    analytic = entry.expected if null == "random labels" and not options else None
+    if analytic is not None and left.is_row_disjoint and right.is_row_disjoint:
+        return Expectation(float(analytic(left, right)), 0.0, np.empty(0))
     samples = _samples(entry, left, right, null, n_samples, random_state, n_jobs, options)
     error = float(samples.std(ddof=1) / np.sqrt(len(samples))) if len(samples) > 1 else np.inf
     return Expectation(float(samples.mean()), error, samples)
@@ -231,7 +231,9 @@ def randomised(
     (array([3, 1]), array([1., 2.]))
     """
     if null not in NULL_MODELS:
-        raise SubscapeError(f"null must be one of {', '.join(map(repr, NULL_MODELS))}, got {null!r}")
+        raise SubscapeError(
+            f"null must be one of {', '.join(map(repr, NULL_MODELS))}, got {null!r}"
+        )
     members, subspaces = clustering.members, clustering.subspaces
     if null != "random subspaces":
         members = members.embed(rng.permutation(clustering.n_rows), clustering.n_rows)

@@ -3,8 +3,8 @@
 The object measures look at rows only and take the truth as classes (a label vector) or as true
 clusters, which may overlap. E. Müller, S. Günnemann, I. Assent and T. Seidl, *Evaluating Clustering
 in Subspace Projections of High Dimensional Data*, PVLDB 2 (2009), doi:10.14778/1687627.1687770;
-S. Günnemann, I. Färber, E. Müller, I. Assent and T. Seidl, *External Evaluation Measures for Subspace
-Clustering*, CIKM 2011, doi:10.1145/2063576.2063774.
+S. Günnemann, I. Färber, E. Müller, I. Assent and T. Seidl, *External Evaluation Measures for
+Subspace Clustering*, CIKM 2011, doi:10.1145/2063576.2063774.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ FloatArray = NDArray[np.float64]
 def object_f1_score(found: Any, truth: Any) -> float:
     """Mean over the true clusters of the F1 of the rows that found clusters give them.
 
-    Every found cluster speaks for one true cluster: the one with the largest
-    |found ∩ true|² / |true|. A true cluster is then compared with all the rows of the clusters that
-    speak for it; one that nobody speaks for scores 0. Noise is no true cluster.
+    Every found cluster speaks for the true cluster with the largest |found ∩ true|² / |true|: in a
+    tie for all of them (OpenSubspace takes the first, so that the order of the classes counts), and
+    for none if it holds nothing but noise. A true cluster is then compared with all the rows of the
+    clusters that speak for it; one that nobody speaks for scores 0.
 
     Parameters
     ----------

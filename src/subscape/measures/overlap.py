@@ -224,7 +224,7 @@ def shared_rows(a: Side, b: Side) -> FloatArray:
         width = b.clustering.n_clusters
         flat = a.codes[both].astype(np.int64) * width + b.codes[both]
         sums = np.bincount(flat, a.row_weights[both], a.clustering.n_clusters * width)
-        return sums.reshape(-1, width)
+        return sums.astype(np.float64).reshape(-1, width)
     left = a.clustering.members.to_scipy(np.int32 if a.row_weights is None else np.float64)
     right = b.clustering.members.to_scipy(left.dtype)
     if a.row_weights is not None:
@@ -284,8 +284,8 @@ def _same_table(a: SubspaceClustering, b: SubspaceClustering) -> None:
     ):
         if size_a != size_b:
             raise ShapeMismatchError(
-                f"the clusterings are over different {what}: {size_a} and {size_b}. Compare them on "
-                "what they share with restrict(rows, features), or over the union with "
+                f"the clusterings are over different {what}: {size_a} and {size_b}. Compare them "
+                "on what they share with restrict(rows, features), or over the union with "
                 "embed(rows, features, shape=...)"
             )
         if names_a is not None and names_b is not None and names_a != names_b:

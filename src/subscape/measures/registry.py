@@ -227,7 +227,9 @@ def find(measure: str | Callable[..., float]) -> Measure:
     """
     if isinstance(measure, str):
         if measure not in MEASURES:
-            raise ValueError(f"unknown measure {measure!r}; known are {', '.join(sorted(MEASURES))}")
+            raise ValueError(
+                f"unknown measure {measure!r}; known are {', '.join(sorted(MEASURES))}"
+            )
         return MEASURES[measure]
     for entry in MEASURES.values():
         if entry.function is measure:

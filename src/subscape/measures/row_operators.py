@@ -66,7 +66,7 @@ def signatures_of(
     if not hard:
         return Signatures(by_row, weights)
     first, group = _distinct_rows(by_row)
-    summed = np.bincount(group, weights, len(first))
+    summed = np.bincount(group, weights, len(first)).astype(np.float64)
     return Signatures(by_row[first], summed)
 
 
@@ -101,7 +101,7 @@ def _same_clusters(by_row: sparse.csr_array, other: NDArray[np.intp]) -> bool:
     return True
 
 
-# -- operators that are not all diagonal ------------------------------------------------------------
+# -- operators that are not all diagonal ----------------------------------------------------------
 
 
 def _oriented_distance(a: Side, b: Side, signatures: Signatures) -> float:
@@ -200,7 +200,7 @@ def nuclear_norm(operators: list[_Operator], factors: FloatArray) -> float:
         return float(np.abs(np.linalg.eigvalsh(dense)).sum())
     if not basis.shape[1]:
         return abs(identity) * n_features
-    triangle = np.linalg.qr(basis, mode="r")
+    triangle = np.asarray(np.linalg.qr(basis, mode="r"))
     small = (triangle * signs) @ triangle.T
     values = np.linalg.eigvalsh((small + small.T) / 2)
     return float(np.abs(values + identity).sum() + abs(identity) * (n_features - len(values)))

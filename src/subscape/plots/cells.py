@@ -99,9 +99,7 @@ class CellsDisplay:
         sizes = self.clustering.sizes
         handles = [
             Patch(color=colour, label=f"{k}  ({size:g} rows)")
-            for k, (colour, size) in enumerate(
-                zip(cluster_colours(len(sizes)), sizes, strict=True)
-            )
+            for k, (colour, size) in enumerate(zip(cluster_colours(len(sizes)), sizes, strict=True))
         ]
         ax.legend(handles=handles, title="cluster", loc="upper left", bbox_to_anchor=(1.01, 1),
                   frameon=False, fontsize="small")  # fmt: skip
@@ -128,9 +126,7 @@ def row_order(clustering: SubspaceClustering) -> NDArray[np.intp]:
     return np.lexsort([*reversed(keys), noise])
 
 
-def cell_image(
-    clustering: SubspaceClustering, rows: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def cell_image(clustering: SubspaceClustering, rows: NDArray[np.intp]) -> NDArray[np.float64]:
     """RGB picture of the cells of these rows: white where nothing is relevant."""
     relevance = clustering.subspaces.relevance
     if clustering.kind != "axis":

@@ -16,7 +16,7 @@ from .canvas import pyplot, ticks
 
 
 class DistanceMatrixDisplay:
-    """Matrix of distances among clusterings beside their dendrogram (Fig. 6.5 of Patrikainen, 2005).
+    """Matrix of distances among clusterings with their dendrogram (Patrikainen 2005, Fig. 6.5).
 
     Use :meth:`from_clusterings` or :meth:`from_distances` to make one.
 

@@ -82,7 +82,9 @@ class IntersectionsDisplay:
         ticks(ax.yaxis, [str(i) for i in range(height)])
         ax.set_xlabel(f"clusters of {names[1]}")
         ax.set_ylabel(f"clusters of {names[0]}")
-        ax.set_title(f"CE {error_of(self.table):.3f}, RNIA {rnia_of(self.table):.3f}", fontsize="medium")
+        ax.set_title(
+            f"CE {error_of(self.table):.3f}, RNIA {rnia_of(self.table):.3f}", fontsize="medium"
+        )
         ax.figure.colorbar(image, ax=ax, label="shared cells")
         self.ax_, self.figure_ = ax, ax.figure
         return self

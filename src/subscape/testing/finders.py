@@ -50,7 +50,9 @@ def check_finder(finder: Any) -> None:
         try:
             check(clone(finder))
         except Exception as error:
-            raise AssertionError(f"{type(finder).__name__} fails the check {name!r}: {error}") from error
+            raise AssertionError(
+                f"{type(finder).__name__} fails the check {name!r}: {error}"
+            ) from error
 
 
 def example_table(n_rows: int = 90, n_features: int = 6) -> NDArray[np.float64]:
@@ -193,7 +195,7 @@ def check_one_row_one_cluster(finder: Any) -> None:
     _require(finder.labels_.shape == (1,), "a single row must get a label")
 
 
-# -- cases 13-18: degenerate and extreme tables ------------------------------------------------------
+# -- cases 13-18: degenerate and extreme tables ---------------------------------------------------
 
 
 @finder_check
@@ -308,8 +310,7 @@ def check_fits_in_threads(finder: Any) -> None:
     X = example_table()
     first = fitted(finder, X).labels_
     with ThreadPoolExecutor(3) as pool:
-        for labels in pool.map(lambda _: clone(finder).set_params(**_fixed_seed(finder)).fit(X).labels_,
-                               range(3)):  # fmt: skip
+        for labels in pool.map(lambda _: fitted(finder, X).labels_, range(3)):
             _same(labels, first, "fits in threads")
 
 
