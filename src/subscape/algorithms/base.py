@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from subscape.core import SubspaceClustering
+from subscape.core import SubspaceClustering, Table
 from subscape.core.checks import check_table, constant_columns
 from subscape.core.errors import (
     ConstantFeatureWarning,
@@ -64,10 +64,15 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         self
         """
         self._validate_params()
+        given = X
+        if isinstance(X, Table):
+            X = X.to_numpy()
         table = check_table(
             X, type(self).__name__, sparse=self._accepts_sparse, missing=self._accepts_missing
         )
         validate_data(self, X, skip_check_array=True)
+        if isinstance(given, Table):
+            self.feature_names_in_ = np.array(given.feature_names, dtype=object)
         n_rows, n_features = table.shape
         n_clusters = getattr(self, "n_clusters", None)
         if isinstance(n_clusters, (int, np.integer)) and n_clusters > n_rows:

@@ -1,7 +1,9 @@
 """The language of the project: clusterings that live in subspaces, tables, files, errors."""
 
 from .clustering import Cluster, ClusteringLike, SubspaceClustering, as_clustering
+from .columns import Column
 from .convert import label_matrix
+from .encoding import Encoded
 from .errors import (
     ConstantFeatureWarning,
     DroppedClusterWarning,
@@ -17,14 +19,17 @@ from .files import load, load_all, save
 from .oriented import OrientedSubspaces
 from .prototypes import Prototypes, assign, describe
 from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
+from .table import Table
 
 __all__ = [
     "AxisSubspaces",
     "Cluster",
     "ClusteringLike",
+    "Column",
     "ConstantFeatureWarning",
     "DroppedClusterWarning",
     "EmptyClusteringError",
+    "Encoded",
     "FewDistinctRowsWarning",
     "FileFormatError",
     "NotOrthonormalError",
@@ -34,6 +39,7 @@ __all__ = [
     "SubscapeError",
     "SubspaceClustering",
     "Subspaces",
+    "Table",
     "UnsupportedKindError",
     "WeightedSubspaces",
     "as_clustering",

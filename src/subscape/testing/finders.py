@@ -351,7 +351,7 @@ def check_wide_table(finder: Any) -> None:
     import tracemalloc
 
     rng = np.random.default_rng(0)
-    X = rng.normal(size=(30, 4000))
+    X = rng.normal(10, 1, size=(30, 4000))
     X[:15, :40] += 8
     parameters = {"max_time": 10.0} if "max_time" in finder.get_params() else {}
     tracemalloc.start()

@@ -1,0 +1,101 @@
+"""Run ELKI (a separate Java program, Debian's package ``elki``) on the same table as ours.
+
+Times are ELKI's own: start of the virtual machine and parsing excluded.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from subscape import SubspaceClustering
+
+JARS = ("/usr/share/java/elki.jar", "/usr/share/java/trove-3.0.3.jar")
+MAIN = "de.lmu.ifi.dbs.elki.application.KDDCLIApplication"
+PACKAGES = {
+    "subspace": ("CLIQUE", "PROCLUS", "DOC", "FastDOC", "P3C", "SUBCLU", "DiSH", "PreDeCon"),
+    "correlation": ("ORCLUS", "FourC", "COPAC", "ERiC", "CASH", "LMCLUS"),
+}
+
+
+class ElkiRun(NamedTuple):
+    """Clusters as (rows, dims or None) and ELKI's own seconds; None if it did not finish."""
+
+    clusters: list[tuple[np.ndarray, np.ndarray | None]]
+    seconds: float | None
+    note: str = ""
+
+    def clustering(self, shape: tuple[int, int]) -> SubspaceClustering | None:
+        """As a clustering; clusters without dims get all of them."""
+        pairs = [
+            (rows, np.arange(shape[1]) if dims is None or not len(dims) else dims)
+            for rows, dims in self.clusters
+            if len(rows)
+        ]
+        return SubspaceClustering.from_clusters(pairs, shape) if pairs else None
+
+
+def available() -> bool:
+    """Whether Java and ELKI are on this machine."""
+    return shutil.which("java") is not None and all(Path(jar).exists() for jar in JARS)
+
+
+def run(algorithm: str, parameters: dict[str, object], X: np.ndarray, timeout: float = 240) -> ElkiRun:
+    """Run one algorithm; ``parameters`` are ELKI's flags without the dash."""
+    package = next(name for name, members in PACKAGES.items() if algorithm in members)
+    with tempfile.TemporaryDirectory() as folder:
+        table, out = Path(folder, "table.csv"), Path(folder, "out")
+        # More than 18 digits and ELKI takes a number for a label.
+        np.savetxt(table, X, fmt="%.12g")
+        command = [
+            "java", "-Xmx4g", "-Djava.awt.headless=true", "-cp", ":".join(JARS), MAIN,
+            "-dbc.in", str(table), "-dbc.filter", "FixedDBIDsFilter", "-dbc.startid", "0",
+            "-algorithm", f"clustering.{package}.{algorithm}", "-time",
+            "-evaluator", "NoAutomaticEvaluation",
+            "-resulthandler", "ResultWriter", "-out", str(out), "-out.silentoverwrite",
+        ]  # fmt: skip
+        for flag, value in parameters.items():
+            command += [f"-{flag}"] + ([] if value is True else [str(value)])
+        start = time.perf_counter()
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
+        except subprocess.TimeoutExpired:
+            return ElkiRun([], None, f"not finished after {timeout:g} s")
+        log = done.stdout + done.stderr
+        if done.returncode or "Exception" in log:
+            return ElkiRun([], None, "failed: " + log.strip().splitlines()[0][:120])
+        times = re.findall(rf"{algorithm}\.runtime: (\d+) ms", log)
+        seconds = int(times[-1]) / 1000 if times else time.perf_counter() - start
+        return ElkiRun([_cluster(path) for path in _cluster_files(out)], seconds)
+
+
+def _cluster_files(out: Path) -> list[Path]:
+    return [
+        path
+        for path in sorted(out.glob("*.txt"))
+        if path.name != "settings.txt" and "noise" not in path.name.lower() and _is_cluster(path)
+    ]
+
+
+def _is_cluster(path: Path) -> bool:
+    head = path.read_text()[:4000]
+    return "# Cluster" in head and "Cluster noise flag: true" not in head
+
+
+def _cluster(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
+    rows, dims = [], None
+    for line in path.read_text().splitlines():
+        if line.startswith("ID="):
+            rows.append(int(line[3:].split()[0]))
+        elif line.startswith("#") and ("Dimensions:" in line or "Subspace:" in line):
+            bracket = re.search(r"\[([\d, ]+)\]", line)
+            if bracket:
+                dims = np.array([int(d) - 1 for d in re.findall(r"\d+", bracket.group(1))])
+    return np.array(rows, int), dims

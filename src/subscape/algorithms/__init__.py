@@ -1,0 +1,25 @@
+"""Finders: scikit-learn estimators that return a :class:`subscape.SubspaceClustering`.
+
+Names are loaded when first used; :mod:`subscape.algorithms.registry` lists what each can do.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_HOME = {
+    "ITCC": "cocluster.itcc",
+}
+
+__all__ = sorted(_HOME)  # noqa: PLE0605 - names come from the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'subscape.algorithms' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"subscape.algorithms.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME})
