@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from tests.strategies import seeds
@@ -25,16 +25,16 @@ PAPER = np.array(
 )
 
 
-def best_by_enumeration(p, k, l):
+def best_by_enumeration(p, k, m):
     """Most information that any pair of partitions keeps."""
 
     def partitions(n, k):
         return [c for c in np.ndindex(*(k,) * n) if set(c) == set(range(k))]
 
     return max(
-        mutual_information(block_sums(grouped(p, np.array(c), l), np.array(r), k))
+        mutual_information(block_sums(grouped(p, np.array(c), m), np.array(r), k))
         for r in partitions(p.shape[0], k)
-        for c in partitions(p.shape[1], l)
+        for c in partitions(p.shape[1], m)
     )
 
 
@@ -66,6 +66,7 @@ def test_a_single_start_finds_the_papers_example():
     assert sum(loss / np.log(2) < 0.0958 for loss in losses) >= 18
 
 
+@settings(max_examples=12)
 @given(seeds)
 def test_finds_the_best_of_all_small_partitions(seed):
     p = np.random.default_rng(seed).gamma(0.5, size=(5, 4))
@@ -74,11 +75,12 @@ def test_finds_the_best_of_all_small_partitions(seed):
     assert finder.mutual_information_ - finder.loss_ == pytest.approx(best, abs=1e-9)
 
 
+@settings(max_examples=25)
 @given(seeds, st.integers(1, 4), st.integers(1, 4))
-def test_loss_never_rises_and_is_the_divergence_from_q(seed, k, l):
+def test_loss_never_rises_and_is_the_divergence_from_q(seed, k, m):
     p = np.random.default_rng(seed).gamma(0.3, size=(12, 9)) + 1e-9
     p /= p.sum()
-    finder = ITCC(k, l, n_init=2, random_state=seed).fit(p)
+    finder = ITCC(k, m, n_init=2, random_state=seed).fit(p)
     assert (np.diff(finder.loss_history_) <= 1e-12).all()
     q = approximation(p, finder)
     divergence = (p * np.log(p / q)).sum()
