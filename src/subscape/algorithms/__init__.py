@@ -9,6 +9,8 @@ import importlib
 from typing import Any
 
 _HOME = {
+    "LAC": "weighted.lac",
+    "PROCLUS": "axis.proclus",
     "ITCC": "cocluster.itcc",
 }
 

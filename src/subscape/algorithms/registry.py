@@ -61,6 +61,16 @@ class Finder:
 
 _ENTRIES = (
     Finder(
+        "PROCLUS", "axis", "k medoids, each with the features in which its rows are close",
+        needs_k=True, predict=True, doi="10.1145/304182.304188",
+        cost="n (k d + p); searches on a sample of fixed size",
+    ),
+    Finder(
+        "LAC", "weighted", "k centres, each with its own feature weights",
+        needs_k=True, partitions=True, predict=True, doi="10.1007/s10618-006-0060-8",
+        cost="n p k per round",
+    ),
+    Finder(
         "ITCC", "cocluster", "row and column groups that keep their mutual information",
         needs_k=True, cost="nnz + (n + p) k l per round", doi="10.1145/956750.956764",
         overlapping=True, partitions=True, sparse=True,

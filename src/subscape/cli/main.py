@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": Subcommand("subscape.cli.compare:compare", "Say how different two clusterings are."),
     "convert": Subcommand("subscape.cli.convert:convert", "Write a clustering in another format."),
     "demo": Subcommand("subscape.cli.demo:demo", "Show the main job on generated data."),
+    "fit": Subcommand("subscape.cli.fit:fit", "Find the clusters of a table with one finder."),
     "matrix": Subcommand("subscape.cli.matrix:matrix", "Compare every pair of many clusterings."),
 }
 """The subcommands by name; ``place`` is ``"module:function"``."""

@@ -16,6 +16,7 @@ from .errors import (
     UnsupportedKindError,
 )
 from .files import load, load_all, save
+from .formats import read_clusterings, read_together, write_clusterings
 from .oriented import OrientedSubspaces
 from .prototypes import Prototypes, assign, describe
 from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
@@ -48,5 +49,8 @@ __all__ = [
     "label_matrix",
     "load",
     "load_all",
+    "read_clusterings",
+    "read_together",
     "save",
+    "write_clusterings",
 ]

@@ -1,0 +1,1 @@
+"""Finders of axis-aligned subspaces: each cluster has a set of relevant features."""

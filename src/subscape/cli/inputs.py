@@ -1,0 +1,111 @@
+"""How the commands read their files and options."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from subscape.core.formats import Source
+
+
+class Shape(click.ParamType):
+    """Rows and features as ``N,P``."""
+
+    name = "N,P"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        """Read ``1500,20``."""
+        if isinstance(value, tuple):
+            return value
+        parts = value.lower().replace("x", ",").split(",")
+        if len(parts) != 2 or not all(part.strip().isdigit() and int(part) for part in parts):
+            self.fail(f"{value!r} is not rows,features, such as 1500,20", param, ctx)
+        return int(parts[0]), int(parts[1])
+
+
+shape_option = click.option(
+    "--shape",
+    type=Shape(),
+    help="Rows and features of the table, if no file tells.",
+)
+
+
+def read_files(arguments: Sequence[str], shape: tuple[int, int] | None) -> list[list[Source]]:
+    """The clusterings of each argument; ``FILE#NAME`` means one of several in the file."""
+    from subscape.core.formats import read_together
+
+    split = [_split(argument) for argument in arguments]
+    files = read_together([path for path, _ in split], shape=shape)
+    return [
+        sources if wanted is None else [_chosen(sources, wanted, path)]
+        for sources, (path, wanted) in zip(files, split, strict=True)
+    ]
+
+
+def _split(argument: str) -> tuple[str, str | None]:
+    if "#" not in argument or Path(argument).exists():
+        return argument, None
+    path, _, wanted = argument.rpartition("#")
+    return path, wanted
+
+
+def _chosen(sources: list[Source], wanted: str, path: str) -> Source:
+    names = [source.name.rpartition("#")[2] for source in sources]
+    if wanted in names:
+        return sources[names.index(wanted)]
+    if wanted.isdigit() and int(wanted) < len(sources):
+        return sources[int(wanted)]
+    raise ValueError(f"{path} holds no clustering {wanted!r}; it has {_listed(names)}")
+
+
+def the_only(sources: list[Source], argument: str) -> Source:
+    """The clustering of a file that must hold one, with at least one cluster."""
+    if len(sources) > 1:
+        names = [source.name.rpartition("#")[2] for source in sources]
+        raise ValueError(
+            f"{argument} holds {len(sources)} clusterings ({_listed(names)}); say which, such as "
+            f"{argument}#{names[0]}"
+        )
+    if sources[0].clustering.n_clusters == 0:
+        rows = sources[0].clustering.n_rows
+        raise ValueError(f"{argument} holds no clusters: all {rows} rows are noise")
+    return sources[0]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
+
+
+#: Short names that people know measures by.
+ALIASES = {
+    "ce": "clustering_error",
+    "vi": "variation_of_information",
+    "rand": "rand_distance",
+    "e4sc": "e4sc_score",
+    "f1": "object_f1_score",
+    "entropy": "object_entropy_score",
+    "accuracy": "object_accuracy_score",
+    "coverage": "object_coverage_score",
+    "ari": "adjusted_rand_score",
+    "nmi": "normalized_mutual_info_score",
+    "ami": "adjusted_mutual_info_score",
+}
+
+
+def measure_name(given: str) -> str:
+    """The full name of a measure, from it, a short one, or one written with hyphens."""
+    from difflib import get_close_matches
+
+    from subscape.measures.registry import MEASURES
+
+    name = given.strip().lower().replace("-", "_")
+    name = ALIASES.get(name, name)
+    if name in MEASURES:
+        return name
+    close = get_close_matches(name, [*MEASURES, *ALIASES], 1)
+    hint = f"did you mean {close[0]}? " if close else ""
+    raise ValueError(f"unknown measure {given!r}; {hint}'subscape compare --list' shows all")
