@@ -1,4 +1,4 @@
-"""Starting must stay cheap: measured in fresh interpreters, the best of several runs."""
+"""Starting must stay cheap: measured in fresh interpreters, the best of three runs."""
 
 from __future__ import annotations
 
@@ -38,27 +38,25 @@ def test_core_and_measures_leave_plots_and_data_frames_alone():
     assert not {"matplotlib", "pandas", "polars", "pyarrow"} & set(found)
 
 
-@pytest.mark.parametrize("module", ["subscape", "subscape.core", "subscape.measures"])
-def test_import_adds_little_to_sklearn(module):
-    # What one of our modules needs of scikit-learn's own insides counts as scikit-learn's.
+def test_import_adds_little_to_sklearn():
+    # Processor time, because a busy machine says nothing about the imports. What our modules need
+    # of scikit-learn's own insides counts as scikit-learn's.
     code = (
         "import time, sklearn.base, sklearn.metrics.cluster\n"
-        "start = time.perf_counter()\n"
-        f"import {module}\n"
-        "print(time.perf_counter() - start)"
+        "start = time.process_time()\n"
+        "import subscape, subscape.core, subscape.measures\n"
+        "print(time.process_time() - start)"
     )
-    assert min(float(run(code)) for _ in range(3)) < 0.3
+    assert any(float(run(code)) < 0.3 for _ in range(3))
 
 
 def test_help_is_there_in_a_blink():
     def once() -> float:
         start = time.perf_counter()
-        subprocess.run(
-            [sys.executable, "-m", "subscape", "--help"], capture_output=True, check=True
-        )
+        run("from subscape.cli.main import main; import sys; sys.argv[1:] = ['--help']; main()")
         return time.perf_counter() - start
 
-    assert min(once() for _ in range(3)) < 0.5
+    assert any(once() < 0.5 for _ in range(3))
 
 
 @pytest.mark.parametrize("name", subscape.__all__)

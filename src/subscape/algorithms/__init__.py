@@ -9,12 +9,15 @@ import importlib
 from typing import Any
 
 _HOME = {
+    "KFlats": "oriented.kflats",
     "LAC": "weighted.lac",
+    "ORCLUS": "oriented.orclus",
     "PROCLUS": "axis.proclus",
+    "SubKMeans": "oriented.subkmeans",
     "ITCC": "cocluster.itcc",
 }
 
-__all__ = sorted(_HOME)  # noqa: PLE0605 - names come from the table above
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:

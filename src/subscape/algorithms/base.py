@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
-from subscape.core import SubspaceClustering, Table
+from subscape.core import OrientedSubspaces, SubspaceClustering, Table
 from subscape.core.checks import check_table, constant_columns
 from subscape.core.errors import (
     ConstantFeatureWarning,
@@ -42,6 +42,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    #: Kind of the subspaces found: "axis", "weighted" or "oriented".
+    _kind: ClassVar[str] = "axis"
     #: Column means are subtracted (in float64) before the search; False where the origin matters.
     _centred: ClassVar[bool] = True
     #: Constant columns are set aside before the search and come back as irrelevant.
@@ -140,7 +142,13 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         )
         n_rows, n_features = table.shape
         labels = np.zeros(n_rows, np.int64)
-        return Found(SubspaceClustering.from_labels(labels, n_features=n_features))
+        if self._kind == "oriented":
+            # A point: nothing is left out, so the complement has no directions.
+            point = OrientedSubspaces([np.zeros((n_features, 0))], complement=True)
+            found = SubspaceClustering.from_labels(labels, bases=point)
+            return Found(found, attributes={"flat_dims_": np.zeros(1, np.int64)})
+        found = SubspaceClustering.from_labels(labels, n_features=n_features)
+        return Found(found.as_weighted() if self._kind == "weighted" else found)
 
     def _warn_if_few_rows(self, table: Any) -> int | None:
         """Number of distinct rows if there are fewer of them than clusters asked for."""

@@ -71,6 +71,23 @@ _ENTRIES = (
         cost="n p k per round",
     ),
     Finder(
+        "KFlats", "oriented", "k lines, planes or flats, each row with the closest one",
+        needs_k=True, partitions=True, predict=True, doi="10.1023/A:1008324625522",
+        cost="n p k q per round, flats of dimension q",
+        exclusions={"check_clustering": "its blobs are round, and lines through two of them fit"},
+    ),
+    Finder(
+        "ORCLUS", "oriented", "k clusters, each tight in its own rotated directions",
+        needs_k=True, partitions=True, doi="10.1145/342009.335383",
+        cost="15 k n p^2 + (15 k)^2 p^3",
+        exclusions={"check_clustering": "its blobs have two features and are tight in both"},
+    ),
+    Finder(
+        "SubKMeans", "oriented", "k-means clusters and the subspace in which they differ",
+        needs_k=True, partitions=True, predict=True, doi="10.1145/3097983.3097989",
+        cost="n p k per round",
+    ),
+    Finder(
         "ITCC", "cocluster", "row and column groups that keep their mutual information",
         needs_k=True, cost="nnz + (n + p) k l per round", doi="10.1145/956750.956764",
         overlapping=True, partitions=True, sparse=True,
