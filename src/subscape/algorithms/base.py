@@ -130,7 +130,9 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
             return table
         prepared = np.array(table, dtype=np.float64, order="C")
         if self._centred:
-            prepared -= np.nanmean(prepared, axis=0) if self._accepts_missing else prepared.mean(0)
+            # First a value of the column, exactly, so that an offset leaves no trace of rounding.
+            prepared -= np.nanmin(prepared, axis=0)
+            prepared -= np.nanmean(prepared, axis=0)
         prepared.flags.writeable = False
         return prepared
 
