@@ -9,8 +9,18 @@ from hypothesis import given
 from tests.strategies import any_clustering, seeds, shapes
 
 import subscape
-from subscape.core import FileFormatError, SubscapeError, SubspaceClustering, load, load_all, save
-from subscape.core.files import write_atomically
+from subscape.core import (
+    FileFormatError,
+    SubscapeError,
+    SubspaceClustering,
+    assign,
+    describe,
+    load,
+    load_all,
+    load_prototypes,
+    save,
+)
+from subscape.core.atomic import write_atomically
 
 
 @pytest.fixture
@@ -64,6 +74,25 @@ class TestRoundTrip:
     def test_same_content_same_bytes(self, tmp_path, clustering):
         one, two = (save(tmp_path / name, clustering) for name in ("a.subscape", "b.subscape"))
         assert one.read_bytes() == two.read_bytes()
+
+
+class TestPrototypes:
+    def test_new_rows_are_assigned_from_the_file_alone(self, tmp_path, clustering):
+        X = np.random.default_rng(0).normal(size=(5, 3))
+        before = describe(X, clustering)
+        [after] = load_prototypes(save(tmp_path / "c.subscape", clustering, prototypes=before))
+        assert after.sentences() == before.sentences()
+        new = np.random.default_rng(1).normal(size=(20, 3))
+        np.testing.assert_array_equal(assign(new, after), assign(new, before))
+
+    def test_none_where_none_were_saved(self, tmp_path, clustering):
+        assert load_prototypes(save(tmp_path / "c.subscape", clustering)) == [None]
+
+    def test_prototypes_of_another_clustering(self, tmp_path, clustering):
+        other = describe(np.eye(5)[:, :2], [0, 0, 0, 1, 1])
+        with pytest.raises(SubscapeError, match="another clustering"):
+            save(tmp_path / "c.subscape", clustering, prototypes=other)
+        assert list(tmp_path.iterdir()) == []
 
 
 class TestWriting:

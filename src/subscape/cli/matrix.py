@@ -119,7 +119,7 @@ def _check_target(target: Path, force: bool) -> None:
 
 
 def _write(target: Path, content: bytes, force: bool) -> None:
-    from subscape.core.files import write_atomically
+    from subscape.core.atomic import write_atomically
 
     def write(stream: BinaryIO) -> None:
         stream.write(content)

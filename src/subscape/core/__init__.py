@@ -15,7 +15,7 @@ from .errors import (
     SubscapeError,
     UnsupportedKindError,
 )
-from .files import load, load_all, save
+from .files import load, load_all, load_prototypes, save
 from .formats import read_clusterings, read_together, write_clusterings
 from .oriented import OrientedSubspaces
 from .prototypes import Prototypes, assign, describe
@@ -49,6 +49,7 @@ __all__ = [
     "label_matrix",
     "load",
     "load_all",
+    "load_prototypes",
     "read_clusterings",
     "read_together",
     "save",

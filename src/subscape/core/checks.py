@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -31,35 +32,45 @@ def check_table(X: Any, who: str, *, sparse: bool = False, missing: bool = False
                 f"{who} does not take sparse input; pass X.toarray(), or select features first if "
                 "the dense table would not fit"
             )
-        table: Any = sp.csr_array(X)
-        if table.data.dtype.kind == "c":
-            raise SubscapeError(f"Complex data not supported by {who}: split into real columns")
-        table = table.astype(np.float64)
+        if X.dtype.kind == "c":
+            raise _complex_error(who)
+        table: Any = sp.csr_array(X).astype(np.float64)
         _check_shape(table.shape, who)
-        _check_finite(table.data, None, table.shape, who, missing)
+        _check_finite(table.data, None, who, missing)
+        check_magnitude(table.data, who)
         return table
-    names = _column_names(X)
-    _refuse_text(X, names)
+    names = column_names(X)
+    if names is not None and len(set(names)) < len(names):
+        twice = sorted({name for name in names if names.count(name) > 1})
+        raise SubscapeError(f"column names must be unique, these are not: {listing(twice)}")
+    if isinstance(X, np.ma.MaskedArray):
+        X = np.ma.filled(X.astype(np.float64), np.nan)
     array = np.asarray(X)
-    if array.dtype.kind == "c" or (array.dtype == object and _has_complex(array)):
-        raise SubscapeError(f"Complex data not supported by {who}: split it into real columns")
+    if array.dtype.kind == "c" or (
+        array.dtype == object
+        and any(isinstance(item, (complex, np.complexfloating)) for item in array.flat)
+    ):
+        raise _complex_error(who)
     if array.ndim != 2:
         raise SubscapeError(
             f"Expected 2D array, got {array.ndim}D array of shape {array.shape}. Reshape your data "
             "with X.reshape(-1, 1) if it is a single feature or X.reshape(1, -1) if a single row"
         )
     _check_shape(array.shape, who)
-    if array.dtype.kind not in "f" or array.dtype == np.float16:
-        try:
-            array = array.astype(np.float64)
-        except (TypeError, ValueError) as error:
-            text = [j for j in range(array.shape[1]) if _is_text(array[:, j])]
-            if text:
-                raise _text_error(text, names) from None
-            raise TypeError(f"{who} needs numbers: {error}") from None
-    _check_finite(array, names, array.shape, who, missing)
+    array = _floats(array, names)
+    _check_finite(array, names, who, missing)
     check_magnitude(array, who)
     return array
+
+
+def column_names(X: Any) -> list[str] | None:
+    """Names of the columns of a data frame or table, None for an array."""
+    # The columns of an Arrow table are its data; of a Table only the features count.
+    for attribute in ("feature_names", "column_names", "columns"):
+        names = getattr(X, attribute, None)
+        if names is not None and not callable(names):
+            return [str(name) for name in names]
+    return None
 
 
 def check_magnitude(array: NDArray[Any], who: str) -> None:
@@ -78,14 +89,14 @@ def check_magnitude(array: NDArray[Any], who: str) -> None:
 
 
 def constant_columns(table: Any) -> NDArray[np.bool_]:
-    """Which columns hold a single value (NaN aside)."""
+    """Which columns hold a single value, or none at all (NaN aside)."""
     if sp.issparse(table):
-        high, low = table.max(axis=0).toarray().ravel(), table.min(axis=0).toarray().ravel()
-        return np.asarray(high == low)
-    first = table[0]
-    if np.isnan(first).any():
-        return np.asarray(np.nanmax(table, axis=0) == np.nanmin(table, axis=0))
-    return np.asarray((table == first).all(axis=0))
+        high, low = (
+            extreme.toarray().ravel() for extreme in (table.nanmax(axis=0), table.nanmin(axis=0))
+        )
+    else:
+        high, low = np.fmax.reduce(table, axis=0), np.fmin.reduce(table, axis=0)
+    return np.asarray((high == low) | np.isnan(high))
 
 
 def _check_shape(shape: tuple[int, ...], who: str) -> None:
@@ -101,11 +112,11 @@ def _check_shape(shape: tuple[int, ...], who: str) -> None:
         )
 
 
-def _check_finite(
-    values: NDArray[Any], names: list[str] | None, shape: tuple[int, ...], who: str, missing: bool
-) -> None:
-    if np.isfinite(values.sum(dtype=np.float64)) if values.size else True:
-        return
+def _check_finite(values: NDArray[Any], names: list[str] | None, who: str, missing: bool) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        # One pass: a sum is finite only if every term is (but for an overflow, found below).
+        if np.isfinite(values.sum(dtype=np.float64)):
+            return
     infinite = np.isinf(values)
     if infinite.any():
         raise SubscapeError(
@@ -124,58 +135,55 @@ def _check_finite(
 def _where(mask: NDArray[np.bool_], names: list[str] | None) -> str:
     if mask.ndim != 2:
         return ""
-    columns = np.flatnonzero(mask.any(axis=0))
-    labels = [names[j] if names else f"column {j}" for j in columns]
-    return f" in {listing(labels, 3)}"
+    return f" in {listing(_labels(np.flatnonzero(mask.any(axis=0)), names), 3)}"
 
 
-def _column_names(X: Any) -> list[str] | None:
-    columns = getattr(X, "columns", None)
-    return None if columns is None else [str(name) for name in columns]
+def _labels(columns: Iterable[int], names: list[str] | None) -> list[str]:
+    return [names[j] if names else f"column {j}" for j in columns]
 
 
-def _refuse_text(X: Any, names: list[str] | None) -> None:
-    """Data frames: name the text columns before the conversion to an array hides them."""
-    if names is None or not hasattr(X, "dtypes"):
-        return
-    dtypes = list(X.dtypes)
-    kinds = [str(dtype).lower() for dtype in dtypes]
-    suspicious = ("object", "str", "string", "category", "categorical", "enum", "utf8")
-    text = [
-        j
-        for j, kind in enumerate(kinds)
-        if kind.startswith(suspicious) and _is_text(np.asarray(X[names[j]]))
-    ]
-    if text:
-        raise _text_error(text, names)
+def _floats(array: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
+    """Numbers of any type as float64 (float32 stays); text and dates are refused by name."""
+    if array.dtype in (np.float32, np.float64):
+        return array
+    if array.dtype.kind in "biuf":
+        return array.astype(np.float64)
+    columns = [_column(array[:, j]) for j in range(array.shape[1])]
+    wrong = [j for j, column in enumerate(columns) if column is None]
+    if array.dtype != object and not wrong:
+        # NumPy would read dates, and text that looks like numbers, but nobody has asked it to.
+        wrong = list(range(array.shape[1]))
+    if wrong:
+        labels = _labels(wrong, names)
+        # The wording of the first words is what scikit-learn's own checks look for.
+        raise TypeError(
+            "argument must be a string or a number: numbers are needed, but "
+            f"{count(len(labels), 'column')} {'holds' if len(labels) == 1 else 'hold'} text or "
+            f"dates: {listing(labels)}. Drop them, or encode them, e.g. "
+            "Table.read(...).to_numpy(nominal='onehot')"
+        )
+    return np.array(columns).T
 
 
-def _text_error(columns: list[int], names: list[str] | None) -> Exception:
-    labels = [names[j] if names else f"column {j}" for j in columns]
-    # The wording of the first sentence is what scikit-learn's own checks look for.
-    return TypeError(
-        "argument must be a string or a number: numbers are needed, but "
-        f"{count(len(labels), 'column')} hold text: {listing(labels)}. Drop them, or encode them, "
-        "e.g. Table.read(...).to_numpy(nominal='onehot')"
-    )
+def _column(column: NDArray[Any]) -> list[float] | None:
+    """The numbers of a column of objects; None if it holds something else."""
+    items = column.tolist()
+    if column.dtype == object and any(isinstance(item, (str, bytes)) for item in items):
+        return None
+    try:
+        return [_number(item) for item in items]
+    except (TypeError, ValueError):
+        return None
 
 
-def _is_text(column: NDArray[Any]) -> bool:
-    if column.dtype.kind in "US":
-        return True
-    if column.dtype != object:
-        return False
-    for item in column.tolist():
-        if item is None or isinstance(item, (int, float, bool, np.number)):
-            continue
-        try:
-            float(item)
-        except (TypeError, ValueError):
-            return True
-        if isinstance(item, (str, bytes)):
-            return True
-    return False
+def _number(item: Any) -> float:
+    if item is None or type(item).__name__ == "NAType":  # pandas' missing value
+        return np.nan
+    try:
+        return float(item)
+    except OverflowError:
+        return np.inf
 
 
-def _has_complex(array: NDArray[Any]) -> bool:
-    return any(isinstance(item, complex) for item in array.flat)
+def _complex_error(who: str) -> SubscapeError:
+    return SubscapeError(f"Complex data not supported by {who}: split it into real columns")

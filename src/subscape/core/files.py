@@ -9,21 +9,22 @@ from __future__ import annotations
 import io
 import json
 import os
-import tempfile
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .atomic import write_atomically
 from .clustering import SubspaceClustering
 from .errors import FileFormatError, SubscapeError
 from .memberships import Memberships
 from .oriented import OrientedSubspaces
 from .plain import plain_values
+from .prototypes import Prototypes
 from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
 
 FORMAT = "subscape/1"
@@ -34,7 +35,22 @@ MAX_BYTES = 4 * 2**30
 #: More compressed than this is no honest array: masks of one value reach about 1000.
 MAX_RATIO = 20_000
 
+#: What is kept of prototypes beside the clustering itself.
+PROTOTYPE_ARRAYS = (
+    "sizes", "centre", "spread", "low", "high", "effect", "residual", "background_centre",
+    "background_spread",
+)  # fmt: skip
+
 _FIXED_DATE = (2000, 1, 1, 0, 0, 0)
+
+
+class Contents(NamedTuple):
+    """What a file holds."""
+
+    clusterings: list[SubspaceClustering]
+    manifest: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+    entries: list[dict[str, Any]]
 
 
 def save(
@@ -42,6 +58,7 @@ def save(
     clusterings: SubspaceClustering | Sequence[SubspaceClustering],
     *,
     names: Sequence[str] | None = None,
+    prototypes: Prototypes | Sequence[Prototypes | None] | None = None,
     metadata: Mapping[str, Any] | None = None,
     force: bool = False,
 ) -> Path:
@@ -54,6 +71,9 @@ def save(
     clusterings : SubspaceClustering or sequence of them
     names : sequence of str, optional
         A name for each clustering.
+    prototypes : Prototypes or sequence of them, optional
+        Where the clusters lie (:func:`describe`), so that new rows can be assigned later without
+        the table; see :func:`load_prototypes`.
     metadata : mapping, optional
         Anything JSON can hold.
     force : bool, default=False
@@ -80,10 +100,13 @@ def save(
     if names is not None and len(names) != len(members):
         raise SubscapeError(f"{len(names)} names were given for {len(members)} clusterings")
     details = plain_values(metadata, "metadata")
+    described = [prototypes] if isinstance(prototypes, Prototypes) else list(prototypes or [])
+    if described and len(described) != len(members):
+        raise SubscapeError(f"{len(described)} prototypes for {len(members)} clusterings")
     entries: list[dict[str, Any]] = []
     arrays: dict[str, NDArray[Any]] = {}
     for i, member in enumerate(members):
-        entry, parts = _pack(member, f"clustering{i}")
+        entry, parts = _pack(member, f"clustering{i}", described[i] if described else None)
         entries.append(entry | ({"name": str(names[i])} if names is not None else {}))
         arrays.update(parts)
     from subscape import __version__
@@ -126,10 +149,50 @@ def load_all(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> lis
     return read_archive(path, max_bytes=max_bytes)[0]
 
 
+def load_prototypes(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
+) -> list[Prototypes | None]:
+    """Read where the clusters lie: one entry per clustering, None where it was not saved.
+
+    >>> import tempfile, pathlib
+    >>> from subscape import SubspaceClustering, assign, describe, save
+    >>> from subscape.core import load_prototypes
+    >>> X = [[0.0, 1.0], [0.1, 1.2], [5.0, 1.1], [5.2, 0.9]]
+    >>> c = SubspaceClustering.from_labels([0, 0, 1, 1], n_features=2)
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "c.subscape"
+    >>> [found] = load_prototypes(save(path, c, prototypes=describe(X, c)))
+    >>> assign([[0.05, 1.0], [5.1, 1.0]], found)
+    array([0, 1])
+    """
+    clusterings, _, arrays, entries = _read(path, max_bytes)
+    found: list[Prototypes | None] = []
+    for clustering, entry in zip(clusterings, entries, strict=True):
+        if "noise_share" not in entry:
+            found.append(None)
+            continue
+        prefix = entry["prefix"]
+        parts = {name: arrays[f"{prefix}_prototype_{name}"] for name in PROTOTYPE_ARRAYS}
+        found.append(
+            Prototypes(
+                **parts,
+                relevance=clustering.subspaces.relevance,
+                subspaces=clustering.subspaces,
+                feature_names=clustering.feature_names,
+                noise_share=float(entry["noise_share"]),
+            )
+        )
+    return found
+
+
 def read_archive(
     path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
 ) -> tuple[list[SubspaceClustering], dict[str, Any]]:
     """Clusterings and manifest of a ``.subscape`` file; refuses whatever is not sound."""
+    clusterings, manifest, _, _ = _read(path, max_bytes)
+    return clusterings, manifest
+
+
+def _read(path: str | os.PathLike[str], max_bytes: int) -> Contents:
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
@@ -150,51 +213,11 @@ def read_archive(
         raise FileFormatError(f"{source.name} is damaged or truncated: {error!r}") from None
 
 
-def write_atomically(
-    path: str | os.PathLike[str], write: Callable[[BinaryIO], None], *, force: bool = False
-) -> Path:
-    """Let ``write`` fill a file that appears under its name only once it is complete."""
-    target = Path(path)
-    if target.exists() and not force:
-        raise FileExistsError(f"{target} exists; pass force=True (--force) to replace it")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"the folder {target.parent} does not exist")
-    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            write(stream)
-            stream.flush()
-            os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(beside, 0o666 & ~umask)
-        _rename(beside, target, force)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
-    return target
-
-
-def _rename(beside: str, target: Path, force: bool) -> None:
-    if not force:
-        try:
-            # Unlike a rename, a link fails if somebody made the file in the meantime.
-            os.link(beside, target)
-        except FileExistsError:
-            raise
-        except OSError:
-            pass  # a file system without hard links
-        else:
-            os.unlink(beside)
-            return
-    os.replace(beside, target)
-
-
 # -- packing --------------------------------------------------------------------------------------
 
 
 def _pack(
-    clustering: SubspaceClustering, prefix: str
+    clustering: SubspaceClustering, prefix: str, prototypes: Prototypes | None
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     members, subspaces = clustering.members, clustering.subspaces
     arrays: dict[str, NDArray[Any]] = {
@@ -221,6 +244,12 @@ def _pack(
         arrays[f"{prefix}_bases"] = np.ascontiguousarray(subspaces.stack)
         arrays[f"{prefix}_offsets"] = subspaces.offsets
         entry["complement"] = subspaces.is_complement
+    if prototypes is not None:
+        if prototypes.relevance.shape != subspaces.relevance.shape:
+            raise SubscapeError("the prototypes describe another clustering")
+        entry["noise_share"] = prototypes.noise_share
+        for name in PROTOTYPE_ARRAYS:
+            arrays[f"{prefix}_prototype_{name}"] = np.asarray(getattr(prototypes, name))
     return entry, arrays
 
 
@@ -231,9 +260,7 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(info, content)
 
 
-def _unpack(
-    archive: zipfile.ZipFile, name: str, max_bytes: int
-) -> tuple[list[SubspaceClustering], dict[str, Any]]:
+def _unpack(archive: zipfile.ZipFile, name: str, max_bytes: int) -> Contents:
     infos = {info.filename: info for info in archive.infolist()}
     total = sum(info.file_size for info in infos.values())
     packed = sum(info.compress_size for info in infos.values())
@@ -257,7 +284,7 @@ def _unpack(
         clusterings = [_clustering(entry, arrays) for entry in manifest["clusterings"]]
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise FileFormatError(f"{name} is damaged: {error}") from None
-    return clusterings, manifest
+    return Contents(clusterings, manifest, arrays, manifest["clusterings"])
 
 
 def _check_manifest(manifest: Any, name: str) -> None:

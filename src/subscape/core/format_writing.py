@@ -11,9 +11,10 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
+from .atomic import write_atomically
 from .clustering import SubspaceClustering
 from .errors import SubscapeError, UnsupportedKindError, count
-from .files import save, write_atomically
+from .files import save
 from .format_elki import write_elki
 from .format_labels import write_labels
 from .format_opensubspace import write_opensubspace

@@ -33,8 +33,6 @@ def interval_text(low: float, high: float) -> str:
     >>> interval_text(31.2, 43.9), interval_text(2.1, 2.4), interval_text(0.00012, 0.00034)
     ('[31, 44]', '[2.1, 2.4]', '[0.00012, 0.00034]')
     """
-    if math.isnan(low):
-        return "no values"
     width = high - low
     scale = width if width > 0 else abs(low)
     if scale == 0:
@@ -62,19 +60,23 @@ def _interval_parts(prototypes: Prototypes, k: int, most: int) -> list[str]:
     if isinstance(prototypes.subspaces, AxisSubspaces):
         features = np.flatnonzero(relevance)
     else:
-        features = np.flatnonzero(relevance > relevance.mean())
+        features = np.flatnonzero(relevance > relevance.mean() * (1 + 1e-9))
         if not len(features):
             return ["all features alike"]
     wide = np.maximum(prototypes.background_spread[features], 1e-300)
     tightness = prototypes.spread[k, features] / wide
     # The features that set the cluster apart come first: relevant, tight, far from the rest.
     order = np.lexsort((tightness, -relevance[features]))
-    shown = [
-        f"{_name(prototypes, f)} in {interval_text(prototypes.low[k, f], prototypes.high[k, f])}"
-        for f in features[order[:most]]
-    ]
+    shown = [_interval(prototypes, k, f) for f in features[order[:most]]]
     hidden = len(features) - len(shown)
     return [*shown, f"and {count(hidden, 'more feature')}"] if hidden else shown
+
+
+def _interval(prototypes: Prototypes, k: int, feature: int) -> str:
+    name, low = _name(prototypes, feature), prototypes.low[k, feature]
+    if math.isnan(low):
+        return f"{name} unknown"
+    return f"{name} in {interval_text(low, prototypes.high[k, feature])}"
 
 
 def _direction_parts(prototypes: Prototypes, k: int, most: int) -> list[str]:
@@ -96,7 +98,7 @@ def _direction_parts(prototypes: Prototypes, k: int, most: int) -> list[str]:
 def _combination(prototypes: Prototypes, vector: np.ndarray) -> str:
     """The largest loadings of a direction, as ``0.71 a - 0.71 b``."""
     order = np.argsort(-np.abs(vector), kind="stable")
-    strong = [int(j) for j in order[:4] if abs(vector[j]) >= 0.15]
+    strong = [int(j) for j in order[:4] if abs(vector[j]) >= 0.15] or [int(order[0])]
     sign = -1.0 if vector[strong[0]] < 0 else 1.0
     text = ""
     for j in strong:

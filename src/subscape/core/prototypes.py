@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import check_table
+from .checks import check_table, column_names
 from .clustering import SubspaceClustering, as_clustering
-from .errors import ShapeMismatchError
+from .errors import ShapeMismatchError, listing
 from .oriented import OrientedSubspaces
 from .phrases import cluster_sentence
 from .subspaces import Subspaces
@@ -19,6 +19,9 @@ FloatArray = NDArray[np.float64]
 
 #: Spreads are floored at this share of the column's own, so that one odd value can't rule.
 SMALLEST_SPREAD = 1e-3
+
+#: Between these quantiles lie the middle 90 % of the rows.
+ENDS = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,8 @@ class Prototypes:
     ----------
     sizes : array of shape (n_clusters,)
     centre, spread : arrays
-        Mean and standard deviation of the cluster's rows (weighted by soft memberships).
+        Mean and standard deviation of the cluster's rows (weighted by soft memberships); NaN where
+        all of them miss the feature.
     low, high : arrays
         The interval of the middle 90 % of the rows (5th to 95th percentile).
     relevance : array
@@ -103,8 +107,9 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        The table that was clustered; missing values are left out of every figure.
-    clustering : SubspaceClustering or label vector
+        The table that was clustered; missing values are left out of every figure. The columns of
+        a data frame give the features their names if the clustering has none.
+    clustering : SubspaceClustering, fitted finder or label vector
 
     Returns
     -------
@@ -123,14 +128,15 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
     """
     table = np.asarray(check_table(X, "describe", missing=True), dtype=np.float64)
     given = as_clustering(clustering)
-    if not isinstance(clustering, SubspaceClustering) and given.n_features != table.shape[1]:
+    if not isinstance(getattr(clustering, "clustering_", clustering), SubspaceClustering):
         given = SubspaceClustering.from_labels(given.labels(), n_features=table.shape[1])
     if given.shape != table.shape:
         raise ShapeMismatchError(
             f"the table has {table.shape[0]} rows x {table.shape[1]} features, the clustering "
             f"{given.n_rows} x {given.n_features}; describe the table that was clustered"
         )
-    count, total, squares = _moments(table, np.ones(len(table)))
+    names = given.feature_names or column_names(X)
+    count, total, _ = _moments(table, np.ones(len(table)))
     background = total / np.maximum(count, 1)
     # Everything below works on centred data: sums of squares then lose no digits.
     table = table - background
@@ -148,6 +154,8 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
         outside = (count - inside[0], total - inside[1], squares - inside[2])
         effect[k] = _cohens_d(inside, outside)
         residual[k] = _residual(part - centre[k], weights, given.subspaces, k)
+        unknown = inside[0] == 0
+        centre[k, unknown] = spread[k, unknown] = np.nan
     _, variance = _mean_and_variance(count, total, squares)
     return Prototypes(
         sizes=given.sizes,
@@ -161,7 +169,7 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
         background_centre=background,
         background_spread=np.sqrt(variance),
         subspaces=given.subspaces,
-        feature_names=given.feature_names,
+        feature_names=None if names is None else tuple(names),
         noise_share=1.0 - given.coverage,
     )
 
@@ -196,7 +204,16 @@ def assign(X: ArrayLike, prototypes: Prototypes, *, noise: bool | None = None) -
     table = np.asarray(check_table(X, "assign", missing=True), dtype=np.float64)
     if table.shape[1] != prototypes.n_features:
         raise ShapeMismatchError(
-            f"the rows have {table.shape[1]} features, the prototypes {prototypes.n_features}"
+            f"the rows have {table.shape[1]} features, the prototypes {prototypes.n_features}; "
+            "give the columns of the table that was described"
+        )
+    names = column_names(X)
+    if names and prototypes.feature_names and tuple(names) != prototypes.feature_names:
+        other = sorted(set(names) ^ set(prototypes.feature_names))
+        detail = f"not in both: {listing(other)}" if other else "the same in another order"
+        raise ShapeMismatchError(
+            f"the columns are not those of the prototypes ({detail}); select and order them by "
+            "prototypes.feature_names"
         )
     if noise is None:
         noise = prototypes.noise_share > 0
@@ -216,13 +233,14 @@ def assign(X: ArrayLike, prototypes: Prototypes, *, noise: bool | None = None) -
 
 def _log_likelihood_gain(table: FloatArray, prototypes: Prototypes, k: int) -> FloatArray:
     """Log likelihood of the rows in cluster ``k``'s subspace, minus that of the whole table."""
-    wide = np.maximum(prototypes.background_spread, np.finfo(float).tiny)
+    wide = prototypes.background_spread
     if isinstance(prototypes.subspaces, OrientedSubspaces):
         return _oriented_gain(table, prototypes, k, wide)
     relevance = prototypes.relevance[k]
     if prototypes.subspaces.kind == "weighted":
         relevance = relevance * float(prototypes.subspaces.dims[k])
-    used = np.flatnonzero(relevance > 0)
+    # A constant column says nothing about where a row belongs.
+    used = np.flatnonzero((relevance > 0) & (wide > 0))
     narrow = np.maximum(prototypes.spread[k], SMALLEST_SPREAD * wide)
     part = table[:, used]
     near = np.square((part - prototypes.centre[k, used]) / narrow[used])
@@ -236,12 +254,15 @@ def _oriented_gain(
 ) -> FloatArray:
     subspaces = prototypes.subspaces
     dims = float(subspaces.dims[k])
-    if dims == 0:
+    broad = float(prototypes.relevance[k] @ np.square(wide)) / max(dims, 1.0)
+    if broad == 0:
         return np.zeros(len(table))
-    broad = float((prototypes.relevance[k] @ np.square(wide)) / dims)
     tight = max(float(prototypes.residual[k]), SMALLEST_SPREAD**2 * broad)
     filled = np.where(np.isnan(table), prototypes.background_centre, table)
-    near = _within(filled - prototypes.centre[k], subspaces, k)
+    centre = np.where(
+        np.isnan(prototypes.centre[k]), prototypes.background_centre, prototypes.centre[k]
+    )
+    near = _within(filled - centre, subspaces, k)
     far = _within(filled - prototypes.background_centre, subspaces, k)
     return 0.5 * (dims * np.log(broad / tight) + far / broad - near / tight)
 
@@ -292,12 +313,20 @@ def _cohens_d(inside: tuple[FloatArray, ...], outside: tuple[FloatArray, ...]) -
 def _quantiles(part: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
     """5th and 95th percentile per column; NaN where a column has no value at all."""
     present = ~np.isnan(part)
-    if present.all() and (weights == weights[0]).all():
-        low, high = np.quantile(part, (0.05, 0.95), axis=0)
+    equal = bool((weights == weights[0]).all())
+    if equal and present.all():
+        low, high = np.quantile(part, ENDS, axis=0)
         return low, high
     bounds = np.full((2, part.shape[1]), np.nan)
-    for j in range(part.shape[1]):
+    for j in np.flatnonzero(present.any(axis=0)):
         values, shares = part[present[:, j], j], weights[present[:, j]]
-        if len(values):
-            bounds[:, j] = np.quantile(values, (0.05, 0.95), weights=shares, method="inverted_cdf")
+        bounds[:, j] = np.quantile(values, ENDS) if equal else _weighted_quantiles(values, shares)
     return bounds[0], bounds[1]
+
+
+def _weighted_quantiles(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """The smallest values up to which the ends' shares of the weight lie."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    places = np.searchsorted(reached, np.multiply(ENDS, reached[-1]))
+    return values[order[np.minimum(places, len(values) - 1)]]
