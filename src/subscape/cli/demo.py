@@ -32,7 +32,7 @@ def demo(output: str, seed: int) -> None:
     click.echo("alike in a few features only, and a tenth of the rows belongs nowhere.\n")
     runs = _runs(X, seed)
     _score_board(runs, truth)
-    members = [found.with_names(feature_names=FEATURES) for found in runs.values()]
+    members = [_like(found.with_names(feature_names=FEATURES), truth) for found in runs.values()]
     middle = median(members)
     found = members[middle]
     click.echo(f"\nThe clustering closest to all others is that of {list(runs)[middle]}:")
@@ -53,20 +53,32 @@ def demo(output: str, seed: int) -> None:
 def _runs(X: Any, seed: int) -> dict[str, Any]:
     from sklearn.cluster import KMeans
 
-    from subscape.algorithms import DOC, LAC, PROCLUS, MineClus
+    from subscape.algorithms import DOC, PROCLUS, MineClus
     from subscape.core import SubspaceClustering
 
     finders = {
         "PROCLUS": PROCLUS(n_clusters=5, random_state=seed),
         "DOC": DOC(n_clusters=5, random_state=seed),
         "MineClus": MineClus(n_clusters=5, random_state=seed),
-        "LAC": LAC(n_clusters=5, random_state=seed),
     }
     runs = {name: finder.fit(X).clustering_ for name, finder in finders.items()}
-    runs = {name: found for name, found in runs.items() if found.kind == "axis"}
     labels = KMeans(5, n_init=10, random_state=seed).fit_predict(X)
     runs["k-means"] = SubspaceClustering.from_labels(labels, n_features=X.shape[1])
     return runs
+
+
+def _like(found: Any, truth: Any) -> Any:
+    """The same clusters, in the order of the hidden groups they match, so that colours agree."""
+    from subscape.measures import match_clusters
+
+    if not found.n_clusters:
+        return found
+    matching = match_clusters(truth, found)
+    taken = {a: b for a, b in zip(matching.a.tolist(), matching.b.tolist(), strict=True)}
+    rest = iter([k for k in range(found.n_clusters) if k not in taken.values()])
+    size = max(found.n_clusters, truth.n_clusters)
+    order = [taken[a] if a in taken else next(rest, None) for a in range(size)]
+    return found.select([k for k in order if k is not None])
 
 
 def _score_board(runs: dict[str, Any], truth: Any) -> None:
@@ -94,6 +106,8 @@ def _draw(folder: Path, truth: Any, runs: dict[str, Any], found: Any) -> list[Pa
     for ax, (name, clustering) in zip(axes, pairs.items(), strict=True):
         CellsDisplay.from_clustering(clustering, ax=ax, title=name, legend=False)
         ax.set_xlabel("")
+        if ax is not axes[0]:
+            ax.set_ylabel("")
     figure.savefig(folder / "cells.png", dpi=80)
     figure = Figure(figsize=(5, 4), layout="constrained")
     IntersectionsDisplay.from_clusterings(

@@ -11,14 +11,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .cells import CellsDisplay
     from .distance_matrix import DistanceMatrixDisplay
+    from .flats import FlatsDisplay
     from .intersections import IntersectionsDisplay
+    from .loss_curve import LossCurveDisplay
+    from .reconstruction_error import ReconstructionErrorDisplay
 
-__all__ = ["CellsDisplay", "DistanceMatrixDisplay", "IntersectionsDisplay"]
+__all__ = [
+    "CellsDisplay",
+    "DistanceMatrixDisplay",
+    "FlatsDisplay",
+    "IntersectionsDisplay",
+    "LossCurveDisplay",
+    "ReconstructionErrorDisplay",
+]
 
 _HOME = {
     "CellsDisplay": "cells",
     "DistanceMatrixDisplay": "distance_matrix",
+    "FlatsDisplay": "flats",
     "IntersectionsDisplay": "intersections",
+    "LossCurveDisplay": "loss_curve",
+    "ReconstructionErrorDisplay": "reconstruction_error",
 }
 
 
