@@ -192,10 +192,10 @@ class TestConversions:
         X = np.load(tmp_path / "X.npy", mmap_mode="r")
         np.testing.assert_array_equal(checked(X), self.plain)
 
-    @pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table, Table.read])
-    def test_frames(self, frame):
-        X = frame({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]} if frame is not Table.read else
-                  pd.DataFrame({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]}))  # fmt: skip
+    @pytest.mark.parametrize("library", [pd.DataFrame, pl.DataFrame, pa.table])
+    @pytest.mark.parametrize("wrap", [lambda frame: frame, Table.read])
+    def test_frames(self, library, wrap):
+        X = wrap(library({"a": [0, 2, 4], "b": [1.0, 3.0, 5.0]}))
         np.testing.assert_array_equal(checked(X), self.plain)
         assert column_names(X) == ["a", "b"]
 

@@ -4,23 +4,27 @@ Measures are *distances* unless their name says ``similarity`` or ``score`` or t
 similarities. :mod:`subscape.measures.registry` lists each with its range and properties.
 """
 
-from .cells import (
+from .cell_pairs import (
     CellPairCounts,
+    cell_pair_counts,
+    four_class_rand_distance,
+    rand_distance,
+)
+from .cells import (
     CellScores,
     Matching,
-    cell_pair_counts,
     cell_scores,
     clustering_error,
-    four_class_rand_distance,
     intersection_table,
     match_clusters,
-    rand_distance,
     rnia,
     variation_of_information,
     vi_with_area,
 )
 from .chance import Corrected, Expectation, PValue, corrected, expected, p_value
+from .code_length import DescriptionLength, description_length
 from .dendrograms import cophenetic_similarity, dendrogram_distance
+from .flats_encoding import EncodedCluster, EncodedTable, decode, encode
 from .objects import (
     e4sc_score,
     object_accuracy_score,
@@ -56,18 +60,23 @@ from .partitions import (
     v_measure_score,
     wallace_scores,
 )
+from .reconstruction import ReconstructionScore, feature_losses, loss_by_dim, sre
 
 __all__ = [
     "CellPairCounts",
     "CellScores",
     "ConfusionTable",
     "Corrected",
+    "DescriptionLength",
+    "EncodedCluster",
+    "EncodedTable",
     "Expectation",
     "HomogeneityCompleteness",
     "Matching",
     "Overlap",
     "PValue",
     "PairCounts",
+    "ReconstructionScore",
     "WallaceScores",
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
@@ -78,9 +87,13 @@ __all__ = [
     "confusion_table",
     "cophenetic_similarity",
     "corrected",
+    "decode",
     "dendrogram_distance",
+    "description_length",
     "e4sc_score",
+    "encode",
     "expected",
+    "feature_losses",
     "four_class_rand_distance",
     "fowlkes_mallows_score",
     "homogeneity_completeness_v_measure",
@@ -92,6 +105,7 @@ __all__ = [
     "label_rand_distance",
     "label_rand_score",
     "label_vi",
+    "loss_by_dim",
     "match_clusters",
     "median",
     "mirkin_distance",
@@ -108,6 +122,7 @@ __all__ = [
     "partition_report",
     "rand_distance",
     "rnia",
+    "sre",
     "v_measure_score",
     "variation_of_information",
     "vi_with_area",

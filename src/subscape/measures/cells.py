@@ -8,6 +8,7 @@ are natural.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,9 +16,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
 
-from subscape.core.errors import UnsupportedKindError
+from subscape.core import SubspaceClustering
+from subscape.core.errors import SubscapeError, UnsupportedKindError
 
-from .overlap import Overlap, matching_pair, overlap_of
+from .overlap import Overlap, Side, matching_pair, overlap_of, overlap_of_sides
 
 FloatArray = NDArray[np.float64]
 
@@ -67,8 +69,9 @@ def clustering_error(
     """Clustering error (CE): share of cells not covered alike after the best matching of clusters.
 
     CE = (|U| − D_max) / |U| (thesis eq. 4.1), where D_max is the largest mass that a one-to-one
-    matching of the clusters shares. The only one of the thesis' four distances that is a metric on
-    axis-aligned clusterings; never below :func:`rnia`.
+    matching of the clusters shares. The only one of the thesis' four distances that is a metric:
+    on axis-aligned, weighted and soft clusterings, overlapping or not, and on oriented and mixed
+    ones with ``overlap="trace"``. Never below :func:`rnia`.
 
     Parameters
     ----------
@@ -77,7 +80,7 @@ def clustering_error(
     overlap : {"cos2", "trace"}, optional
         How oriented subspaces share mass: Σcos²θ of the principal angles (the thesis; default where
         defined: hard and disjoint), or Σ(1 − sin θ), which also serves overlapping clusters and
-        mixed kinds and keeps the triangle inequality of RNIA.
+        mixed kinds and keeps the triangle inequality.
     mass : {"cells", "unit"}, optional
         Whether a cluster weighs by its dims or every subspace counts 1; needed where weighted
         clusterings meet other kinds.
@@ -93,6 +96,13 @@ def clustering_error(
     The thesis' §5.1 speaks of "angles" σ where their cosines are meant, and its worked example
     (§5.1.3) sums σ instead of σ²; here it is Σσ². For co-clusterings its Proposition 3 is an upper
     bound only: the best matching of blocks need not be a product of a row and a column matching.
+
+    The thesis proves the triangle inequality for disjoint masks. It holds far beyond: let D be the
+    summed norm distance of the rows' operators and E the cost of the best matching of the clusters
+    (unmatched ones cost their mass), both metrics. Then CE = F / |U| with F = (D + E) / 2 and
+    |U| = (|S| + |S'| + D) / 2. For any A, B, C let s = (D_AB + D_BC − D_AC) / 2 ≥ 0. Then U_AB and
+    U_BC are at most U_AC + s and F_AB + F_BC ≥ F_AC + s, so CE_AB + CE_BC ≥ (F_AC + s) / (U_AC + s)
+    ≥ CE_AC.
 
     Examples
     --------
@@ -174,9 +184,11 @@ def variation_of_information(
 ) -> float:
     """Variation of information (VI) between disjoint subspace clusterings, in nats.
 
-    Cells that only one side covers count as singleton clusters of the other (thesis eq. A.1).
-    Neither scale invariant nor a metric on subspace clusterings; on partitions of the same cells
-    it is Meila's VI. Zero for different clusterings only where one-cell clusters are involved.
+    Cells that only one side covers count as singleton clusters of the other (thesis eq. A.1; with
+    row or column weights these singletons weigh what their cells do, so that weights which are all
+    equal change nothing). Neither scale invariant nor a metric on subspace clusterings; on
+    partitions of the same cells it is Meila's VI. Zero for different clusterings only where
+    one-cell clusters are involved.
 
     Parameters
     ----------
@@ -194,73 +206,46 @@ def variation_of_information(
     1.3863
     """
     a, b = matching_pair(a, b)
-    _require_disjoint(a, b, "variation_of_information")
-    if a.kind != b.kind:
-        raise UnsupportedKindError(
-            f"variation_of_information compares clusterings of one kind, got {a.kind} and {b.kind};"
-            " convert with as_weighted() or as_oriented(), or use clustering_error"
-        )
+    require_comparable([a, b], "variation_of_information")
     table = overlap_of(
         a, b, overlap=overlap, mass=mass, row_weights=row_weights, column_weights=column_weights
     )
-    return vi_of(table)
+    if row_weights is None and column_weights is None:
+        return vi_of(table)
+    return vi_of(table, _singleton_entropy(a, b, overlap, mass, row_weights, column_weights))
 
 
-def vi_of(table: Overlap) -> float:
-    """VI of a finished overlap table of disjoint clusterings."""
+def vi_of(table: Overlap, singletons: float = 0.0) -> float:
+    """VI of a finished overlap table of disjoint clusterings.
+
+    ``singletons`` is Σ w log w over the cells that one side only covers: 0 where cells weigh 1.
+    """
     entropy = xlogy(table.sizes_a, table.sizes_a).sum() + xlogy(table.sizes_b, table.sizes_b).sum()
-    return max(0.0, float(entropy - 2 * xlogy(table.table, table.table).sum()) / table.union)
+    entropy -= 2 * xlogy(table.table, table.table).sum() + singletons
+    return max(0.0, float(entropy) / table.union) if table.union > 0 else 0.0
 
 
-def rand_distance(a: Any, b: Any) -> float:
-    """1 − Rand index over pairs of cells, for disjoint axis-aligned clusterings.
-
-    Cells that only one side covers are singleton clusters of the other (thesis §4.3.2, eq. A.3).
-    The counts are exact integers.
-
-    Parameters
-    ----------
-    a, b : SubspaceClustering or label vector
-        Hard, disjoint and axis-aligned.
-
-    Returns
-    -------
-    float in [0, 1]
-
-    Examples
-    --------
-    >>> from subscape.measures import rand_distance
-    >>> round(rand_distance([0, 0, 1, 1], [0, 0, 0, 1]), 4)
-    0.5
-    """
-    counts = cell_pair_counts(a, b)
-    return (counts.n10 + counts.n01) / max(1, sum(counts))
-
-
-class CellPairCounts(NamedTuple):
-    """Pairs of cells of the union: together in both, in the first only, second only, neither."""
-
-    n11: int
-    n10: int
-    n01: int
-    n00: int
-
-
-def cell_pair_counts(a: Any, b: Any) -> CellPairCounts:
-    """Pairs of cells that both, one or neither of two disjoint axis-aligned clusterings join.
-
-    The thesis swaps the ranges of the sums for N10 and N01 (after §3.1.2); N10 are the pairs that
-    the *first* clustering joins and the second separates.
-
-    >>> from subscape.measures import cell_pair_counts
-    >>> cell_pair_counts([0, 0, 1], [0, 1, 1])
-    CellPairCounts(n11=0, n10=1, n01=1, n00=1)
-    """
-    table, total = _whole_cells(a, b, "rand_distance")
-    n11 = sum(_pairs(int(t)) for t in table.table.flat)
-    n10 = sum(_pairs(int(size)) for size in table.sizes_a) - n11
-    n01 = sum(_pairs(int(size)) for size in table.sizes_b) - n11
-    return CellPairCounts(n11, n10, n01, _pairs(total) - n11 - n10 - n01)
+def _singleton_entropy(
+    a: SubspaceClustering,
+    b: SubspaceClustering,
+    overlap: str | None,
+    mass: str | None,
+    row_weights: ArrayLike | None,
+    column_weights: ArrayLike | None,
+) -> float:
+    """Σ mass · log weight over the cells that one side only covers."""
+    rows = None if row_weights is None else np.asarray(row_weights, np.float64)
+    columns = None if column_weights is None else np.asarray(column_weights, np.float64)
+    # log(r · c) = log r + log c, and all masses are linear in either weight.
+    tilted = [
+        *([] if rows is None else [(xlogy(rows, rows), columns)]),
+        *([] if columns is None else [(rows, xlogy(columns, columns))]),
+    ]
+    total = 0.0
+    for weights in tilted:
+        table = overlap_of_sides(Side(a, mass, *weights), Side(b, mass, *weights), overlap)
+        total += table.total_a + table.total_b - 2 * float(table.table.sum())
+    return total
 
 
 def cell_scores(
@@ -355,87 +340,42 @@ def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:
     >>> round(vi_with_area([0, 0, 1, 1], [0, 0, 1, -1]), 4)
     0.25
     """
+    if not penalty >= 0:
+        raise SubscapeError(f"penalty must be at least 0, got {penalty!r}")
     a, b = matching_pair(a, b)
-    _require_disjoint(a, b, "vi_with_area")
+    require_comparable([a, b], "vi_with_area")
     table = overlap_of(a, b)
     shared = table.table
     entropy = xlogy(shared.sum(axis=1), shared.sum(axis=1)).sum()
     entropy += xlogy(shared.sum(axis=0), shared.sum(axis=0)).sum()
     grouped = max(0.0, float(entropy - 2 * xlogy(shared, shared).sum()))
-    return (grouped + penalty * (table.union - table.intersection)) / table.union
+    alone = max(0.0, table.union - table.intersection)
+    return (grouped + penalty * alone) / table.union if table.union > 0 else 0.0
 
 
-def four_class_rand_distance(a: Any, b: Any, *, background: bool = False) -> float:
-    """1 − the four-class Rand index of the thesis' outlook (chapter 7).
-
-    A pair of cells is in different clusters (class 0), in one cluster (1), half in the background
-    (2) or in the background (3); the index is the share of pairs that both clusterings put into
-    the same class. No singleton clusters are needed.
-
-    Parameters
-    ----------
-    a, b : SubspaceClustering or label vector
-        Hard, disjoint and axis-aligned.
-    background : bool, default=False
-        Count the pairs of all cells of the table rather than of those that some side covers. The
-        distance then shrinks with every noise row.
-
-    Examples
-    --------
-    >>> from subscape.measures import four_class_rand_distance
-    >>> round(four_class_rand_distance([0, 0, 1, -1], [0, 0, 1, 1]), 4)
-    0.5
-    """
-    table, total = _whole_cells(a, b, "four_class_rand_distance")
-    shared = round(table.intersection)
-    only_a = round(table.total_a) - shared
-    only_b = round(table.total_b) - shared
-    outside = 0
-    if background:
-        a, b = matching_pair(a, b)
-        outside = a.n_rows * a.n_features - total
-    together = sum(_pairs(int(t)) for t in table.table.flat)
-    apart = _pairs(shared) + together
-    apart -= sum(_pairs(int(t)) for t in table.table.sum(axis=1))
-    apart -= sum(_pairs(int(t)) for t in table.table.sum(axis=0))
-    half = shared * outside + only_a * only_b
-    pairs = _pairs(total + outside)
-    return 1.0 - (together + apart + half + _pairs(outside)) / pairs if pairs else 0.0
-
-
-def _whole_cells(a: Any, b: Any, who: str) -> tuple[Overlap, int]:
-    """Overlap table in whole cells, and the number of cells in the union."""
-    a, b = matching_pair(a, b)
-    for side in (a, b):
-        if side.kind != "axis":
-            raise UnsupportedKindError(
-                f"{who} counts pairs of whole cells, which a clustering with {side.kind} subspaces "
-                "does not have; use clustering_error or rnia"
-            )
-    _require_disjoint(a, b, who)
-    table = overlap_of(a, b)
-    return table, round(table.union)
-
-
-def _require_disjoint(a: Any, b: Any, who: str) -> None:
-    for name, side in (("first", a), ("second", b)):
+def require_comparable(sides: Sequence[SubspaceClustering], who: str) -> None:
+    """Refuse what VI and Rand are not defined for: soft, overlapping and mixed clusterings."""
+    places = ("first", "second") if len(sides) == 2 else range(len(sides))
+    for place, side in zip(places, sides, strict=True):
+        name = f"the {place} one" if isinstance(place, str) else f"number {place}"
         if not side.is_hard:
             raise UnsupportedKindError(
-                f"{who} is not defined for soft clusterings, and the {name} one is; harden it with "
+                f"{who} is not defined for soft clusterings, and {name} is soft; harden it with "
                 "from_labels(clustering.labels(), ...) or use clustering_error or rnia"
             )
         if not side.is_disjoint:
             raise UnsupportedKindError(
-                f"{who} needs disjoint clusters, but some of the {name} clustering share cells: "
-                "with overlaps even a clustering and itself would differ. Use clustering_error or "
-                "rnia"
+                f"{who} needs disjoint clusters, but some of {name} share cells: with overlaps "
+                "even a clustering and itself would differ. Use clustering_error or rnia"
             )
+    kinds = sorted({side.kind for side in sides})
+    if len(kinds) > 1:
+        raise UnsupportedKindError(
+            f"{who} compares clusterings of one kind, got {' and '.join(kinds)}; convert with "
+            "as_weighted() or as_oriented(), or use clustering_error"
+        )
 
 
 def _share(part: float, whole: float) -> float:
     """part / whole within [0, 1]; 0 where there is nothing."""
-    return min(1.0, max(0.0, float(part) / whole)) if whole > 0 else 0.0
-
-
-def _pairs(number: int) -> int:
-    return number * (number - 1) // 2
+    return min(1.0, max(0.0, float(part / whole))) if whole > 0 else 0.0

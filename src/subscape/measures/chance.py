@@ -13,6 +13,7 @@ Three null models keep what a clustering looks like and destroy what it says:
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,7 @@ from subscape.core import (
     Subspaces,
     WeightedSubspaces,
 )
-from subscape.core.errors import SubscapeError
+from subscape.core.errors import SubscapeError, UnsupportedKindError
 from subscape.core.seeds import seed_sequence
 
 from .overlap import matching_pair
@@ -269,8 +270,8 @@ def _samples(
     n_jobs: int | None,
     options: dict[str, Any],
 ) -> NDArray[np.float64]:
-    if n_samples < 1:
-        raise SubscapeError(f"n_samples must be at least 1, got {n_samples}")
+    if not isinstance(n_samples, Integral) or n_samples < 1:
+        raise SubscapeError(f"n_samples must be a whole number of at least 1, got {n_samples!r}")
     children = seed_sequence(random_state).spawn(n_samples)
     workers = effective_n_jobs(n_jobs)
     if workers == 1:
@@ -293,7 +294,14 @@ def _draw(
     children: list[np.random.SeedSequence],
     options: dict[str, Any],
 ) -> list[float]:
-    return [
-        float(function(a, randomised(b, null, np.random.default_rng(child)), **options))
-        for child in children
-    ]
+    drawn = (randomised(b, null, np.random.default_rng(child)) for child in children)
+    try:
+        return [float(function(a, one, **options)) for one in drawn]
+    except UnsupportedKindError as error:
+        if null == "random labels" or b.is_row_disjoint:
+            raise
+        raise UnsupportedKindError(
+            f"a draw of the null model {null!r} can't be scored: {error}. Clusters that share rows "
+            "come to share cells when the features of each are permuted; use clustering_error or "
+            "null='random labels'"
+        ) from None

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.cluster.hierarchy import cophenet
+from numpy.typing import ArrayLike, NDArray
+from scipy.cluster.hierarchy import cophenet, is_valid_linkage
 
 from subscape.core import SubspaceClustering
-from subscape.core.errors import ShapeMismatchError
+from subscape.core.errors import ShapeMismatchError, SubscapeError
 
 from .cells import clustering_error, rnia
 
@@ -36,10 +34,9 @@ def dendrogram_distance(a: ArrayLike, b: ArrayLike, *, measure: str = "clusterin
     >>> dendrogram_distance(linkage(points), linkage(points[[0, 2, 1, 3]]))
     0.25
     """
-    _same_rows(a, b)
     if measure not in MEASURES:
-        raise ValueError(f"measure must be one of {sorted(MEASURES)}, got {measure!r}")
-    left, right = SubspaceClustering.from_linkage(a), SubspaceClustering.from_linkage(b)
+        raise SubscapeError(f"measure must be one of {sorted(MEASURES)}, got {measure!r}")
+    left, right = (SubspaceClustering.from_linkage(tree) for tree in _same_rows(a, b))
     return MEASURES[measure](left, right)
 
 
@@ -69,17 +66,24 @@ def cophenetic_similarity(a: ArrayLike, b: ArrayLike) -> float:
     >>> round(cophenetic_similarity(linkage(points), linkage(2 * points, "average")), 3)
     0.996
     """
-    _same_rows(a, b)
-    left, right = cophenet(np.asarray(a, float)), cophenet(np.asarray(b, float))
+    left, right = (cophenet(tree) for tree in _same_rows(a, b))
     flat = [bool(np.ptp(heights) == 0) for heights in (left, right)]
     if any(flat):
         return float(all(flat))
     return float(np.corrcoef(left, right)[0, 1])
 
 
-def _same_rows(a: Any, b: Any) -> None:
-    if len(a) != len(b):
+def _same_rows(a: ArrayLike, b: ArrayLike) -> list[NDArray[np.float64]]:
+    trees = [np.asarray(tree, np.float64) for tree in (a, b)]
+    for name, tree in zip(("first", "second"), trees, strict=True):
+        if not is_valid_linkage(tree):
+            raise SubscapeError(
+                f"the {name} dendrogram is not a linkage matrix: expected the (n - 1, 4) array of "
+                "scipy.cluster.hierarchy.linkage"
+            )
+    if len(trees[0]) != len(trees[1]):
         raise ShapeMismatchError(
-            f"the dendrograms are over {len(a) + 1} and {len(b) + 1} rows; compare dendrograms of "
-            "the same rows"
+            f"the dendrograms are over {len(trees[0]) + 1} and {len(trees[1]) + 1} rows; compare "
+            "dendrograms of the same rows"
         )
+    return trees

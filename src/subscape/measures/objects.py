@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
-from subscape.core import SubspaceClustering
+from subscape.core import SubspaceClustering, as_clustering
+from subscape.core.errors import SubscapeError
 
 from .overlap import matching_pair, overlap_of
 
@@ -25,9 +26,9 @@ FloatArray = NDArray[np.float64]
 def object_f1_score(found: Any, truth: Any) -> float:
     """Mean over the true clusters of the F1 of the rows that found clusters give them.
 
-    Every found cluster speaks for the true cluster with the largest |found ∩ true|² / |true|: in a
-    tie for all of them (OpenSubspace takes the first, so that the order of the classes counts), and
-    for none if it holds nothing but noise. A true cluster is then compared with all the rows of the
+    Every found cluster speaks for the true cluster with the largest |found ∩ true|² / |true| (in a
+    tie for the one whose rows come first, so that the order of the clusters doesn't count), or for
+    none if it holds nothing but noise. A true cluster is then compared with all the rows of the
     clusters that speak for it; one that nobody speaks for scores 0.
 
     Parameters
@@ -48,7 +49,12 @@ def object_f1_score(found: Any, truth: Any) -> float:
     rows_found, rows_true = _row_sets(found), _row_sets(truth)
     shared = (rows_found @ rows_true.T).toarray()
     true_sizes = np.asarray(rows_true.sum(axis=1), np.float64)
-    speaks_for = np.argmax(np.square(shared) / true_sizes, axis=1)
+    strength = np.square(shared) / true_sizes
+    by_rows = np.array(
+        sorted(range(truth.n_clusters), key=lambda j: truth.members.rows(j).tolist())
+    )
+    speaks_for = by_rows[np.argmax(strength[:, by_rows], axis=1)]
+    speaks_for[strength.max(axis=1) == 0] = -1
     scores = np.zeros(truth.n_clusters)
     for j in range(truth.n_clusters):
         speakers = np.flatnonzero(speaks_for == j)
@@ -62,8 +68,8 @@ def object_f1_score(found: Any, truth: Any) -> float:
 def object_entropy_score(found: Any, truth: Any) -> float:
     """1 − the mean class entropy of the found clusters, in units of the largest possible.
 
-    Clusters weigh by their rows. Noise is a class of its own, so clustered noise costs. A single
-    class gives 1.
+    Clusters weigh by their rows. Noise is a class of its own, so clustered noise costs; so is every
+    set of true clusters that share rows. A single class gives 1.
 
     Parameters
     ----------
@@ -95,14 +101,16 @@ def object_entropy_score(found: Any, truth: Any) -> float:
 def object_accuracy_score(found: Any, truth: Any, *, n_folds: int = 10) -> float:
     """How well the found clusters predict the class: cross-validated accuracy of a decision tree.
 
-    The tree sees only which clusters a row is in. Classes with fewer rows than folds are spread as
-    far as they go; noise is a class of its own. OpenSubspace uses Weka's C4.5, here it is
-    scikit-learn's tree with entropy splits, so the last digits differ.
+    The tree sees only which clusters a row is in. Where a class has fewer rows than there are folds
+    the folds are not stratified; noise is a class of its own, and so is every set of true clusters
+    that share rows. OpenSubspace uses Weka's C4.5, here it is scikit-learn's tree with entropy
+    splits, so the last digits differ.
 
     Parameters
     ----------
     found, truth : SubspaceClustering or label vector
     n_folds : int, default=10
+        At least 2; no more than there are rows are used.
 
     Returns
     -------
@@ -117,16 +125,18 @@ def object_accuracy_score(found: Any, truth: Any, *, n_folds: int = 10) -> float
     from sklearn.model_selection import KFold, StratifiedKFold
     from sklearn.tree import DecisionTreeClassifier
 
+    if n_folds < 2:
+        raise SubscapeError(f"n_folds must be at least 2, got {n_folds}")
     found, truth = matching_pair(found, truth)
-    classes = _classes(truth)
-    features = found.memberships.T.toarray().astype(np.float64)
-    smallest = int(np.bincount(classes).min())
-    folds = max(2, min(n_folds, len(classes)))
-    splitter: Any = KFold(folds, shuffle=True, random_state=0)
-    if smallest >= folds:
-        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
-    if len(classes) < 2:
+    if found.n_rows < 2:
         return 1.0
+    classes = _classes(truth)
+    # Sorted columns: the order in which the clusters were found must not decide between splits.
+    features = np.unique(found.memberships.toarray().astype(np.float64), axis=0).T
+    folds = min(n_folds, len(classes))
+    splitter: Any = KFold(folds, shuffle=True, random_state=0)
+    if np.bincount(classes).min() >= folds:
+        splitter = StratifiedKFold(folds, shuffle=True, random_state=0)
     hits = 0
     for train, test in splitter.split(features, classes):
         tree = DecisionTreeClassifier(criterion="entropy", min_samples_leaf=2, random_state=0)
@@ -142,11 +152,9 @@ def object_coverage_score(found: Any, truth: Any = None) -> float:
     >>> object_coverage_score([0, 0, 1, -1])
     0.75
     """
-    if truth is not None:
-        found, _ = matching_pair(found, truth)
-    else:
-        found, _ = matching_pair(found, found)
-    return found.coverage
+    if truth is None:
+        return as_clustering(found).coverage
+    return matching_pair(found, truth)[0].coverage
 
 
 def e4sc_score(found: Any, truth: Any, **options: Any) -> float:
@@ -176,7 +184,8 @@ def e4sc_score(found: Any, truth: Any, **options: Any) -> float:
     0.6667
     """
     table = overlap_of(found, truth, **options)
-    f1 = 2 * table.table / (table.sizes_a[:, None] + table.sizes_b[None, :])
+    both = table.sizes_a[:, None] + table.sizes_b[None, :]
+    f1 = np.divide(2 * table.table, both, out=np.zeros_like(both), where=both > 0)
     precision, recall = f1.max(axis=1).mean(), f1.max(axis=0).mean()
     return float(2 * precision * recall / (precision + recall)) if precision + recall else 0.0
 
@@ -188,7 +197,13 @@ def _row_sets(clustering: SubspaceClustering) -> Any:
     return rows
 
 
-def _classes(truth: SubspaceClustering) -> NDArray[np.int64]:
-    """One class per row; noise, if there is any, is the last one."""
+def _classes(truth: SubspaceClustering) -> NDArray[np.intp]:
+    """One class per row, numbered as they appear: rows with the same largest memberships."""
     labels = truth.labels()
-    return np.where(labels < 0, truth.n_clusters, labels)
+    if not truth.is_row_disjoint:
+        # Rows in several clusters would otherwise go to whichever happens to be listed first.
+        values = truth.memberships.toarray().astype(np.float32)
+        largest = np.packbits((values == values.max(axis=0)) & (values > 0), axis=0)
+        labels = np.unique(largest, axis=1, return_inverse=True)[1].ravel()
+    _, first, classes = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[classes]

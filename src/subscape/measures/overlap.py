@@ -84,9 +84,12 @@ class Side:
     @cached_property
     def scale(self) -> FloatArray:
         """What each operator is multiplied by: 1, or 1 / trace for unit masses."""
-        if self.mass != "unit":
-            return np.ones(self.clustering.n_clusters)
-        return 1.0 / self.clustering.subspaces.mass
+        scale = np.ones(self.clustering.n_clusters)
+        if self.mass == "unit":
+            mass = self.clustering.subspaces.mass
+            # A subspace of no dimension has no mass under either convention.
+            np.divide(1.0, mass, out=scale, where=mass > 0)
+        return scale
 
     @cached_property
     def cells(self) -> FloatArray:
@@ -240,9 +243,11 @@ def _shared_cells(a: Side, b: Side) -> FloatArray:
         left = left if weights is None else left * weights
         shared = left @ b.clustering.subspaces.relevance.T
         return shared * np.minimum(a.scale[:, None], b.scale[None, :])
-    shared = np.empty((len(a.cells), len(b.cells)))
-    for i, cells in enumerate(a.cells):
-        shared[i] = np.minimum(cells, b.cells).sum(axis=1)
+    weights = np.ones(a.clustering.n_features) if a.column_weights is None else a.column_weights
+    left, right = (side.clustering.subspaces.relevance * side.scale[:, None] for side in (a, b))
+    shared = np.empty((len(left), len(right)))
+    for i, cells in enumerate(left):
+        shared[i] = np.minimum(cells, right) @ weights
     return shared
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any
@@ -15,7 +14,7 @@ from scipy import sparse
 from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.errors import EmptyClusteringError, SubscapeError, UnsupportedKindError
 
-from .cells import error_of, rnia_of, vi_of
+from .cells import error_of, require_comparable, rnia_of, vi_of
 from .overlap import Overlap, Side, _same_table, overlap_of_sides
 
 FloatArray = NDArray[np.float64]
@@ -67,20 +66,25 @@ def pairwise_distances(
            [0.25, 0.25, 0.  ]])
     """
     members = same_table(clusterings)
-    if callable(metric):
-        return _fill(len(members), _each_pair(members, metric, n_jobs))
-    if metric not in FROM_TABLE:
-        return _fill(len(members), _each_pair(members, _named(metric), n_jobs))
+    if callable(metric) or metric not in FROM_TABLE:
+        function = metric if callable(metric) else _named(metric)
+        if mass is not None or overlap is not None:
+            raise SubscapeError(
+                f"mass and overlap belong to {', '.join(FROM_TABLE)}; pass a function that has them"
+                " built in, e.g. functools.partial"
+            )
+        return _fill(len(members), _each_pair(members, function, n_jobs))
+    _check_words(mass, overlap)
     score = FROM_TABLE[metric]
     if metric == "variation_of_information":
-        _require_disjoint_all(members)
-    if all(_plain(c) for c in members):
-        return _fill(len(members), [score(t) for t in _stacked_tables(members, mass)])
+        require_comparable(members, metric)
     kinds = {c.kind for c in members}
     if mass is None and "weighted" in kinds and len(kinds) > 1:
         raise UnsupportedKindError(
             f'kinds {sorted(kinds)} are mixed: say mass="unit" or mass="cells" for the whole matrix'
         )
+    if all(_plain(c) for c in members):
+        return _fill(len(members), [score(t) for t in _stacked_tables(members, mass)])
     sides = [Side(c, mass) for c in members]
     if overlap is None and "oriented" in kinds:
         squared = all(side.disjoint and side.kind != "weighted" for side in sides)
@@ -130,13 +134,11 @@ def _plain(clustering: SubspaceClustering) -> bool:
     return clustering.kind == "axis" and clustering.is_hard and clustering.is_disjoint
 
 
-def _require_disjoint_all(members: list[SubspaceClustering]) -> None:
-    for i, member in enumerate(members):
-        if not (member.is_hard and member.is_disjoint):
-            raise UnsupportedKindError(
-                f"variation_of_information needs hard disjoint clusterings, number {i} is not; use "
-                "clustering_error or rnia"
-            )
+def _check_words(mass: str | None, overlap: str | None) -> None:
+    if mass not in (None, "cells", "unit"):
+        raise SubscapeError(f'mass must be "cells" or "unit", got {mass!r}')
+    if overlap not in (None, "cos2", "trace"):
+        raise SubscapeError(f'overlap must be "cos2" or "trace", got {overlap!r}')
 
 
 def _stacked_tables(members: list[SubspaceClustering], mass: str | None) -> list[Overlap]:
@@ -172,8 +174,7 @@ def _run(
     pairs = list(combinations(range(number), 2))
     if effective_n_jobs(n_jobs) == 1:
         return [compare(pair) for pair in pairs]
-    with warnings.catch_warnings():
-        return list(Parallel(n_jobs=n_jobs, prefer="threads")(map(delayed(compare), pairs)))
+    return list(Parallel(n_jobs=n_jobs, prefer="threads")(map(delayed(compare), pairs)))
 
 
 def _fill(number: int, values: list[float]) -> FloatArray:

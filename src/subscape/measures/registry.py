@@ -1,18 +1,21 @@
 """Every measure with its range, direction, kinds and properties; the tests are derived from it.
 
-The properties are those of Table 4.1 of Patrikainen (2005), with the corrections found since: a
-measure *has* a property if every pair of clusterings it can score obeys it. A property that a
-measure lacks has a counterexample among the tests.
+The properties are those of Table 4.1 of Patrikainen (2005), with the corrections found since. A
+measure *has* a property if all clusterings it can score obey it, provided that every cluster has at
+least two cells (as in the thesis, where gaps are filled with one-cell clusters); for measures that
+see rows only, cells are rows and two clusterings of the same rows are equal. Scores are read as
+distances, their best value minus the score. A property that a measure lacks has a counterexample
+among the tests, and so has every caveat.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from . import cells, partitions
+from . import cell_pairs, cells, partitions
 from .label_entropy import entropies, expected_mutual_information
 from .label_table import label_table
 from .objects import (
@@ -63,6 +66,8 @@ class Measure:
         What it says, for the command line.
     expected : callable of two clusterings, optional
         Its mean under random labels, where that is known.
+    caveats : dict
+        Property it has -> where it ends.
     """
 
     name: str
@@ -75,6 +80,7 @@ class Measure:
     properties: frozenset[str]
     sentence: str
     expected: Callable[[Any, Any], float] | None = None
+    caveats: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lacks(self) -> tuple[str, ...]:
@@ -103,32 +109,46 @@ def _expected_vi(a: Any, b: Any) -> float:
 
 
 EVERY_KIND = frozenset(KINDS)
+#: Measures of rows score whatever has no row in two clusters.
+ROW_DISJOINT = frozenset({"axis", "weighted", "oriented", "mixed"})
 ALL_BUT = frozenset(PROPERTIES).difference
+
+CELL_CAVEATS = {
+    "triangle inequality": 'for oriented clusterings only with overlap="trace", not with "cos2"',
+    "penalty for non-intersecting area": "while something is shared: two clusterings that share "
+    "nothing are at distance 1 already",
+}
+ONE_CELL = {"positive": "a cluster of one cell equals the singleton that fills the gap without it"}
+ONE_ROW = {"positive": "a cluster of one row equals noise"}
 
 _ENTRIES = (
     Measure(
         "clustering_error", cells.clustering_error, "cells", True, 0, 1, EVERY_KIND,
         frozenset(PROPERTIES),
         "share of cells not covered alike after the best matching of clusters",
+        caveats=CELL_CAVEATS,
     ),
     Measure(
         "rnia", cells.rnia, "cells", True, 0, 1, EVERY_KIND,
         ALL_BUT({"positive", "multiple cluster coverage penalty", "handles ordinary clusterings"}),
         "share of the covered cells that only one side covers",
+        caveats=CELL_CAVEATS,
     ),
     Measure(
         "variation_of_information", cells.variation_of_information, "cells", True, 0, inf,
         frozenset({"axis", "weighted", "oriented"}),
         ALL_BUT({"triangle inequality", "penalty for non-intersecting area", "scale invariant"}),
         "information lost and gained between the two groupings of the cells, in nats",
+        caveats=ONE_CELL,
     ),
     Measure(
-        "rand_distance", cells.rand_distance, "cells", True, 0, 1, frozenset({"axis"}),
+        "rand_distance", cell_pairs.rand_distance, "cells", True, 0, 1, frozenset({"axis"}),
         ALL_BUT({
             "triangle inequality", "penalty for non-intersecting area", "scale invariant",
             "copy invariant",
         }),
         "share of pairs of cells that one side joins and the other separates",
+        caveats=ONE_CELL,
     ),
     Measure(
         "vi_with_area", cells.vi_with_area, "cells", True, 0, inf,
@@ -137,26 +157,31 @@ _ENTRIES = (
         "information between the groupings of the shared cells, plus a penalty for the others",
     ),
     Measure(
-        "four_class_rand_distance", cells.four_class_rand_distance, "cells", True, 0, 1,
+        "four_class_rand_distance", cell_pairs.four_class_rand_distance, "cells", True, 0, 1,
         frozenset({"axis"}),
-        ALL_BUT({"scale invariant", "copy invariant", "penalty for non-intersecting area"}),
+        ALL_BUT({
+            "triangle inequality", "penalty for non-intersecting area", "scale invariant",
+            "copy invariant",
+        }),
         "share of pairs of cells in different classes (apart, together, half or all background)",
+        caveats={"positive": "two clusterings of one cell each are at distance 0"},
     ),
     Measure(
-        "e4sc_score", e4sc_score, "cells", False, 0, 1, EVERY_KIND, frozenset({
-            "symmetric", "label permutation invariant", "background independent",
-            "scale invariant", "copy invariant",
-        }),
+        "e4sc_score", e4sc_score, "cells", False, 0, 1, EVERY_KIND,
+        ALL_BUT({"positive", "triangle inequality", "penalty for non-intersecting area"}),
         "harmonic mean of how well found and true clusters explain each other",
     ),
     Measure(
         "object_f1_score", object_f1_score, "rows", False, 0, 1, EVERY_KIND,
-        frozenset({"label permutation invariant", "background independent"}),
+        frozenset({
+            "label permutation invariant", "background independent", "scale invariant",
+            "copy invariant",
+        }),
         "mean F1 of the rows that found clusters give to the true ones",
     ),
     Measure(
         "object_entropy_score", object_entropy_score, "rows", False, 0, 1, EVERY_KIND,
-        frozenset({"label permutation invariant"}),
+        frozenset({"label permutation invariant", "scale invariant"}),
         "1 - class entropy of the found clusters",
     ),
     Measure(
@@ -166,51 +191,79 @@ _ENTRIES = (
     ),
     Measure(
         "object_coverage_score", object_coverage_score, "rows", False, 0, 1, EVERY_KIND,
-        frozenset({"label permutation invariant"}),
+        frozenset({
+            "triangle inequality", "label permutation invariant", "scale invariant",
+            "copy invariant",
+        }),
         "share of the rows in some found cluster",
     ),
     Measure(
-        "label_error", partitions.label_error, "rows", True, 0, 1, frozenset(),
-        frozenset({"positive", "symmetric", "triangle inequality", "label permutation invariant"}),
+        "label_error", partitions.label_error, "rows", True, 0, 1, ROW_DISJOINT,
+        ALL_BUT({
+            "penalty for non-intersecting area", "background independent", "scale invariant",
+        }),
         "share of the rows labelled differently after the best matching of clusters",
+        caveats=ONE_ROW,
     ),
     Measure(
-        "label_rand_distance", partitions.label_rand_distance, "rows", True, 0, 1, frozenset(),
-        frozenset({"positive", "symmetric", "triangle inequality", "label permutation invariant"}),
+        "label_rand_distance", partitions.label_rand_distance, "rows", True, 0, 1, ROW_DISJOINT,
+        ALL_BUT({"background independent", "scale invariant", "copy invariant"}),
         "share of pairs of rows that one labelling joins and the other separates",
         _expected_rand_distance,
+        ONE_ROW,
     ),
     Measure(
-        "mirkin_distance", partitions.mirkin_distance, "rows", True, 0, inf, frozenset(),
-        frozenset({"positive", "symmetric", "triangle inequality", "label permutation invariant"}),
+        "mirkin_distance", partitions.mirkin_distance, "rows", True, 0, inf, ROW_DISJOINT,
+        ALL_BUT({"scale invariant", "copy invariant"}),
         "number of ordered pairs of rows that the labellings treat differently",
         _expected_mirkin,
+        ONE_ROW,
     ),
     Measure(
-        "label_vi", partitions.label_vi, "rows", True, 0, inf, frozenset(),
-        frozenset({"positive", "symmetric", "triangle inequality", "label permutation invariant"}),
+        "label_vi", partitions.label_vi, "rows", True, 0, inf, ROW_DISJOINT,
+        ALL_BUT({"background independent", "scale invariant"}),
         "information lost and gained between two labellings, in nats",
         _expected_vi,
+        ONE_ROW,
     ),
     Measure(
-        "label_rand_score", partitions.label_rand_score, "rows", False, 0, 1, frozenset(),
-        frozenset({"symmetric", "label permutation invariant"}),
+        "label_rand_score", partitions.label_rand_score, "rows", False, 0, 1, ROW_DISJOINT,
+        ALL_BUT({"background independent", "scale invariant", "copy invariant"}),
         "share of pairs of rows that the labellings treat alike",
         lambda a, b: 1.0 - _expected_rand_distance(a, b),
+        ONE_ROW,
+    ),
+    Measure(
+        "label_jaccard_score", partitions.label_jaccard_score, "rows", False, 0, 1, ROW_DISJOINT,
+        ALL_BUT({"scale invariant"}),
+        "pairs of rows joined by both, among those joined by any",
+        caveats=ONE_ROW,
+    ),
+    Measure(
+        "fowlkes_mallows_score", partitions.fowlkes_mallows_score, "rows", False, 0, 1,
+        ROW_DISJOINT, ALL_BUT({"triangle inequality", "scale invariant"}),
+        "geometric mean of the two shares of joined pairs kept",
+        caveats=ONE_ROW,
     ),
     *(
         Measure(
-            name, getattr(partitions, name), "rows", False, low, 1, frozenset(),
-            frozenset({"symmetric", "label permutation invariant"}), sentence,
+            name, getattr(partitions, name), "rows", False, low, 1, ROW_DISJOINT,
+            ALL_BUT({
+                "triangle inequality", "background independent", "scale invariant",
+                "copy invariant", *lacking,
+            }),
+            sentence,
+            caveats=ONE_ROW,
         )
-        for name, low, sentence in (
-            ("label_jaccard_score", 0, "pairs of rows joined by both, among those joined by any"),
-            ("fowlkes_mallows_score", 0, "geometric mean of the two shares of joined pairs kept"),
-            ("hubert_gamma_score", -1, "correlation of being joined, over pairs of rows"),
-            ("adjusted_rand_score", -0.5, "Rand index corrected for chance"),
-            ("normalized_mutual_info_score", 0, "mutual information over the mean entropy"),
-            ("adjusted_mutual_info_score", -1, "mutual information corrected for chance"),
-            ("v_measure_score", 0, "harmonic mean of homogeneity and completeness"),
+        for name, low, sentence, lacking in (
+            ("hubert_gamma_score", -1, "correlation of being joined, over pairs of rows", ()),
+            ("adjusted_rand_score", -0.5, "Rand index corrected for chance", ()),
+            ("normalized_mutual_info_score", 0, "mutual information over the mean entropy", ()),
+            (
+                "adjusted_mutual_info_score", -1, "mutual information corrected for chance",
+                ("penalty for non-intersecting area",),
+            ),
+            ("v_measure_score", 0, "harmonic mean of homogeneity and completeness", ()),
         )
     ),
 )  # fmt: skip

@@ -113,7 +113,7 @@ def _oriented_distance(a: Side, b: Side, signatures: Signatures) -> float:
         entries = slice(members.indptr[row], members.indptr[row + 1])
         chosen = members.indices[entries]
         factors = members.data[entries] * signs[chosen]
-        total += weight * nuclear_norm([parts[k] for k in chosen], factors)
+        total += float(weight) * nuclear_norm([parts[k] for k in chosen], factors)
     return total
 
 
