@@ -47,7 +47,9 @@ def available() -> bool:
     return shutil.which("java") is not None and all(Path(jar).exists() for jar in JARS)
 
 
-def run(algorithm: str, parameters: dict[str, object], X: np.ndarray, timeout: float = 240) -> ElkiRun:
+def run(
+    algorithm: str, parameters: dict[str, object], X: np.ndarray, timeout: float = 240
+) -> ElkiRun:
     """Run one algorithm; ``parameters`` are ELKI's flags without the dash."""
     package = next(name for name, members in PACKAGES.items() if algorithm in members)
     with tempfile.TemporaryDirectory() as folder:

@@ -92,9 +92,11 @@ def scaled(X):
 
 
 def error(found, truth) -> float:
-    return clustering_error(found, truth, mass="unit" if found.kind != "axis" else None) if (
-        found is not None and found.n_clusters
-    ) else 1.0
+    return (
+        clustering_error(found, truth, mass="unit" if found.kind != "axis" else None)
+        if (found is not None and found.n_clusters)
+        else 1.0
+    )
 
 
 def best_run(entry, X, truth, k, dims, max_time):
@@ -170,8 +172,14 @@ def main():
                 beside = best_elki(finder, X, truth, k, dims, options.max_time)
             cells = [f"{value:.3f}" for value in row[:4]] + [f"{row[4]:.2f}"]
             cells.append("" if known is None else f"{known:.3f}")
-            cells += ["", ""] if beside is None else [
-                f"{beside[0]:.3f}", f"{beside[1]:.2f}" if beside[1] is not None else beside[2]]
+            cells += (
+                ["", ""]
+                if beside is None
+                else [
+                    f"{beside[0]:.3f}",
+                    f"{beside[1]:.2f}" if beside[1] is not None else beside[2],
+                ]
+            )
             line = f"| {name} | {finder} | " + " | ".join(cells) + " |"
             lines.append(line)
             print(line, row[5], flush=True)

@@ -40,14 +40,12 @@ THESIS = {
 
 
 def grids(dims: int) -> dict[str, list]:
-    """Every algorithm with its parameter grid; the number of clusters is known, as in the thesis."""
+    """Every algorithm with its parameter grid; the number of clusters is known, as there."""
     around = sorted({max(2, dims - 2), dims, min(20, dims + 2)})
     return {
         "HARP": [HARP(n_clusters=5)],
         "PROCLUS": [PROCLUS(n_clusters=5, avg_dims=d, random_state=0) for d in around],
-        "FastDOC": [
-            FastDOC(n_clusters=5, width=w, random_state=0) for w in (None, 0.1, 0.2, 0.3)
-        ],
+        "FastDOC": [FastDOC(n_clusters=5, width=w, random_state=0) for w in (None, 0.1, 0.2, 0.3)],
         "DOC": [DOC(n_clusters=5, random_state=0)],
         "MineClus": [MineClus(n_clusters=5, random_state=0)],
         "SSPC": [SSPC(n_clusters=5, random_state=0)],

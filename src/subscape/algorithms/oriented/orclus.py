@@ -108,10 +108,10 @@ class ORCLUS(SubspaceFinder):
     Notes
     -----
     C. C. Aggarwal and P. S. Yu, *Finding Generalized Projected Clusters in High Dimensional
-    Spaces*, SIGMOD 2000, doi:10.1145/342009.335383. After each round of merging *all* clusters go to the new
-    dimension, not only the merged ones: otherwise distances with different numbers of terms are
-    compared and final bases are too large. The schedules of k and l are real numbers. Reassigning
-    until the labels repeat is an addition.
+    Spaces*, SIGMOD 2000, doi:10.1145/342009.335383. After each round of merging *all* clusters go
+    to the new dimension, not only the merged ones: otherwise distances with different numbers of
+    terms are compared and final bases are too large. The schedules of k and l are real numbers.
+    Reassigning until the labels repeat is an addition.
 
     Examples
     --------
