@@ -59,8 +59,20 @@ def grid(name: str, k: int, dims: float) -> list[dict[str, object]]:
         "DOC": boxes,
         "FastDOC": boxes,
         "MineClus": boxes,
-        "CLIQUE": [{}, {"n_intervals": 10, "threshold": 0.06}],
+        "CLIQUE": [{}, {"n_bins": 10, "density_threshold": 0.06}, {"n_bins": 20}],
+        "MAFIA": [{}, {"alpha": 2.0}],
+        "DiSH": [{}, {"overlap": True}],
+        "P3C": [{}, {"overlap": True}],
+        # Oriented finders and co-clusterings answer another question.
         "ITCC": [],
+        "ChengChurch": [],
+        "KFlats": [],
+        "ORCLUS": [],
+        "SubKMeans": [],
+        "FourC": [],
+        "COPAC": [],
+        "CASH": [],
+        "LMCLUS": [],
     }
     return grids.get(name, [{}])
 

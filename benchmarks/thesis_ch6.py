@@ -38,6 +38,9 @@ THESIS = {
     "FastDOC": {4: 0.80, 10: 0.85, 18: 0.88},
 }
 
+#: Half widths of FastDOC's boxes, as shares of a column's range.
+FASTDOC_WIDTHS = (0.03, 0.05, 0.1, 0.2)
+
 
 def grids(dims: int) -> dict[str, list]:
     """Every algorithm with its parameter grid; the number of clusters is known, as there."""
@@ -45,7 +48,7 @@ def grids(dims: int) -> dict[str, list]:
     return {
         "HARP": [HARP(n_clusters=5)],
         "PROCLUS": [PROCLUS(n_clusters=5, avg_dims=d, random_state=0) for d in around],
-        "FastDOC": [FastDOC(n_clusters=5, width=w, random_state=0) for w in (None, 0.1, 0.2, 0.3)],
+        "FastDOC": [FastDOC(n_clusters=5, width=w, random_state=0) for w in FASTDOC_WIDTHS],
         "DOC": [DOC(n_clusters=5, random_state=0)],
         "MineClus": [MineClus(n_clusters=5, random_state=0)],
         "SSPC": [SSPC(n_clusters=5, random_state=0)],
@@ -159,7 +162,7 @@ def section_6_2(n_samples):
         (np.sort(rng.choice(1000, 900, replace=False)), np.sort(rng.choice(100, 90, replace=False)))
         for _ in range(n_samples)
     ]
-    sspc = [SSPC(n_clusters=5, threshold=m, random_state=0) for m in np.linspace(0.1, 0.8, 10)]
+    sspc = [SSPC(n_clusters=5, max_variance=m, random_state=0) for m in np.linspace(0.05, 0.95, 10)]
     proclus = [PROCLUS(n_clusters=5, avg_dims=d, random_state=0) for d in range(10, 91, 10)]
     for label, finders in (("SSPC", sspc), ("PROCLUS", proclus)):
         for s, (rows, columns) in enumerate(samples):

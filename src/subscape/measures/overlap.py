@@ -308,7 +308,7 @@ def checked_mass(a: SubspaceClustering, b: SubspaceClustering, mass: str | None)
         raise SubscapeError(f'mass must be "cells" or "unit", got {mass!r}')
     if mass is None and a.kind != b.kind and "weighted" in (a.kind, b.kind):
         raise UnsupportedKindError(
-            f"a {a.kind} and a {b.kind} clustering have different masses (dims against 1). Say "
+            f"{a.kind} and {b.kind} clusterings have different masses (dims against 1). Say "
             'mass="unit" to scale every subspace to mass 1, or mass="cells" to leave them as '
             "they are"
         )

@@ -1,0 +1,172 @@
+"""How fast the finders are: beside ELKI on the same tables, and against the number of rows.
+
+    python benchmarks/finders_speed.py             ELKI's slow runs are stopped after 60 s
+    python benchmarks/finders_speed.py --patient   … after 240 s
+    python benchmarks/finders_speed.py --quick     a tenth of the rows, no ELKI
+
+ELKI's seconds are its own (start and parsing excluded), ours the wall time of ``fit``; one thread
+each. Both sides get the parameters named; a ratio is printed only where ours is at least as good.
+Writes benchmarks/results/finders_speed.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+import warnings
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import elki
+import numpy as np
+
+from subscape.algorithms import CLIQUE, DOC, LAC, P3C, PROCLUS, SUBCLU, DiSH, MineClus, PreDeCon
+from subscape.datasets import planted_axes
+from subscape.measures import clustering_error
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def table(n_rows):
+    """Ten clusters of eight dims in 50 features."""
+    return planted_axes(n_rows, 50, n_clusters=10, dims=8, random_state=0)
+
+
+def error(found, truth):
+    if found is None or not found.n_clusters:
+        return 1.0
+    return clustering_error(found, truth, mass="unit" if found.kind == "weighted" else None)
+
+
+def timed(finder, X, truth):
+    """CE and seconds of one fit; None for the seconds if a budget cut it short."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        found = finder.fit(X).clustering_
+        seconds = time.perf_counter() - start
+    cut = any("best result so far" in str(w.message) for w in caught)
+    return error(found, truth), None if cut else seconds
+
+
+PAIRS = {
+    "PROCLUS": (
+        lambda: PROCLUS(n_clusters=10, avg_dims=8, n_init=1, random_state=0),
+        [{"projectedclustering.k": 10, "projectedclustering.l": 8, "proclus.seed": s}
+         for s in range(3)],
+    ),
+    "CLIQUE": (
+        lambda: CLIQUE(n_bins=10, density_threshold=0.06),
+        [{"clique.xsi": 10, "clique.tau": 0.06}],
+    ),
+    "SUBCLU": (lambda: SUBCLU(), [{"subclu.epsilon": 0.01, "subclu.minpts": 300}]),
+    "DOC": (
+        lambda: DOC(n_clusters=10, random_state=0),
+        [{"doc.alpha": 0.08, "doc.beta": 0.25, "doc.w": 0.05, "doc.random-seed": 0}],
+    ),
+    "P3C": (lambda: P3C(), [{"p3c.threshold": 1e-4}]),
+    "DiSH": (lambda: DiSH(), [{"dish.epsilon": 0.02, "dish.mu": 200}]),
+    "PreDeCon": (
+        lambda: PreDeCon(),
+        [{"dbscan.epsilon": 0.5, "dbscan.minpts": 50, "predecon.delta": 0.01,
+          "predecon.kappa": 100, "predecon.lambda": 10}],
+    ),
+}  # fmt: skip
+
+
+def beside_elki(n_rows, names, with_elki, timeout):
+    X, truth = table(n_rows)
+    for name in names:
+        make, flags = PAIRS[name]
+        ours, seconds = timed(make(), X, truth)
+        theirs, their_seconds, note = None, None, ""
+        if with_elki:
+            runs = [elki.run(name, f, X, timeout=timeout) for f in flags]
+            done = [r for r in runs if r.seconds is not None]
+            if done:
+                theirs = min(error(r.clustering(X.shape), truth) for r in done)
+                # To the best of several runs: all of them had to be made.
+                their_seconds = sum(r.seconds for r in done)
+            else:
+                note = runs[0].note
+        ratio = ""
+        if seconds and their_seconds and ours <= theirs + 1e-9:
+            ratio = f"{their_seconds / seconds:.1f}x"
+        yield (
+            f"| {name} | {n_rows} x 50 | {ours:.3f} | "
+            f"{'cut short' if seconds is None else f'{seconds:.2f}'} | "
+            f"{'' if theirs is None else f'{theirs:.3f}'} | "
+            f"{note if their_seconds is None else f'{their_seconds:.2f}'} | {ratio} |"
+        )
+
+
+GROWING = {
+    "PROCLUS": lambda: PROCLUS(n_clusters=10, avg_dims=8, random_state=0),
+    "LAC": lambda: LAC(n_clusters=10, random_state=0),
+    "DOC": lambda: DOC(n_clusters=10, random_state=0),
+    "MineClus": lambda: MineClus(n_clusters=10, random_state=0),
+    "CLIQUE": lambda: CLIQUE(n_bins=10, density_threshold=0.06, max_dims=3),
+}
+
+
+def growth(sizes):
+    """Seconds against rows, 20 features."""
+    for name, make in GROWING.items():
+        row = []
+        for n_rows in sizes:
+            X, truth = planted_axes(n_rows, 20, n_clusters=5, dims=6, random_state=0)
+            finder = make()
+            if "n_clusters" in finder.get_params():
+                finder.set_params(n_clusters=5)
+            row.append(timed(finder, X, truth)[1])
+        cells = ["cut" if s is None else f"{s:.2f}" for s in row]
+        yield f"| {name} | " + " | ".join(cells) + " |"
+
+
+def wide():
+    """72 x 7,129, as in gene expression: time and memory of a few rows in many features."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(72, 7129))
+    X[:38, :300] += 3
+    for name in ("PROCLUS", "LAC", "DOC", "MineClus"):
+        finder = GROWING[name]().set_params(n_clusters=2)
+        start = time.perf_counter()
+        found = finder.fit(X).clustering_
+        yield f"| {name} | {time.perf_counter() - start:.2f} | {found.n_clusters} |"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no ELKI")
+    parser.add_argument("--patient", action="store_true", help="give ELKI 240 s")
+    options = parser.parse_args()
+    scale = 10 if options.quick else 1
+    with_elki = elki.available() and not options.quick
+    timeout = 240 if options.patient else 60
+    RESULTS.mkdir(exist_ok=True)
+    lines = ["# Speed of the finders", "", "Ten clusters of 8 dims in 50 features; one thread.", "",
+             "| finder | table | CE | seconds | ELKI CE | ELKI seconds | ratio |",
+             "|---|---|---|---|---|---|---|"]  # fmt: skip
+
+    def show(new):
+        for line in new:
+            lines.append(line)
+            print(line, flush=True)
+
+    show(beside_elki(10_000 // scale, list(PAIRS), with_elki, timeout))
+    show(beside_elki(50_000 // scale, ["PROCLUS", "CLIQUE"], with_elki, timeout))
+    sizes = [n // scale for n in (10_000, 100_000, 1_000_000)]
+    show(["", "Seconds against rows (20 features):", "",
+          "| finder | " + " | ".join(map(str, sizes)) + " |", "|---|---|---|---|"])  # fmt: skip
+    show(growth(sizes))
+    show(["", "72 x 7,129:", "", "| finder | seconds | clusters |", "|---|---|---|"])
+    show(wide())
+    if not options.quick:
+        (RESULTS / "finders_speed.md").write_text("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
