@@ -59,16 +59,89 @@ class Finder:
         return getattr(algorithms, self.name)(**parameters)
 
 
+_ROUND = {"check_clustering": "its blobs are round and tight in both of their two features"}
+_FEW = {"check_clustering": "its 50 rows in two features are too few to call a region dense"}
+
 _ENTRIES = (
+    Finder(
+        "CLIQUE", "axis", "connected dense cells of a grid, in whichever features they are dense",
+        needs_k=False, overlapping=True, random=False, doi="10.1145/276304.276314",
+        cost="n per candidate; candidates may explode with d",
+        exclusions=_FEW,
+    ),
+    Finder(
+        "DOC", "axis", "dense boxes, one after another, by random sampling",
+        needs_k=False, overlapping=True, missing=True, predict=True, doi="10.1145/564691.564739",
+        cost="n p per box; searches on a sample of fixed size",
+    ),
+    Finder(
+        "DiSH", "axis", "subspace clusters inside subspace clusters",
+        needs_k=False, overlapping=True, random=False, doi="10.1007/978-3-540-71703-4_15",
+        cost="n^2 p / word size",
+    ),
+    Finder(
+        "FastDOC", "axis", "dense boxes, as DOC, but only the most promising ones are looked at",
+        needs_k=False, overlapping=True, missing=True, predict=True, doi="10.1145/564691.564739",
+        cost="n p per box; searches on a sample of fixed size",
+    ),
+    Finder(
+        "HARP", "axis", "a dendrogram of clusters that each have their own features",
+        needs_k=False, predict=True, doi="10.1109/TKDE.2004.74",
+        cost="n^2 p on a sample of fixed size, then n p k",
+    ),
+    Finder(
+        "MAFIA", "axis", "connected dense cells of a grid that follows the data",
+        needs_k=False, overlapping=True, random=False, doi="10.1137/1.9781611972719.7",
+        cost="n per candidate; candidates may explode with d",
+        exclusions=_FEW,
+    ),
+    Finder(
+        "MineClus", "axis", "dense boxes, one after another, by exact search",
+        needs_k=False, overlapping=True, missing=True, predict=True,
+        doi="10.1109/ICDM.2003.1251009", cost="n p per box; searches on a sample of fixed size",
+    ),
+    Finder(
+        "P3C", "axis", "intervals that hold more rows than chance, combined into clusters",
+        needs_k=False, overlapping=True, random=False, doi="10.1109/ICDM.2006.123",
+        cost="n p + candidates n",
+        exclusions=_FEW,
+    ),
     Finder(
         "PROCLUS", "axis", "k medoids, each with the features in which its rows are close",
         needs_k=True, predict=True, doi="10.1145/304182.304188",
         cost="n (k d + p); searches on a sample of fixed size",
     ),
     Finder(
+        "PreDeCon", "axis", "density clusters in which every row has its own preferred features",
+        needs_k=False, random=False, doi="10.1109/ICDM.2004.10087", cost="n^2 p",
+        exclusions={"check_clustering": "its blobs are round: no feature is preferred"},
+    ),
+    Finder(
+        "SSPC", "axis", "k clusters that are narrow in their own features, with or without help",
+        needs_k=True, predict=True, doi="10.1109/ICDE.2005.96", cost="n p k per round",
+    ),
+    Finder(
+        "SUBCLU", "axis", "density clusters in every subspace that has any",
+        needs_k=False, overlapping=True, random=False, doi="10.1137/1.9781611972740.23",
+        cost="n log n per subspace; subspaces may explode with d",
+        exclusions=_FEW,
+    ),
+    Finder(
         "LAC", "weighted", "k centres, each with its own feature weights",
         needs_k=True, partitions=True, predict=True, doi="10.1007/s10618-006-0060-8",
         cost="n p k per round",
+    ),
+    Finder(
+        "CASH", "oriented", "flats that many rows agree on, by the Hough transform",
+        needs_k=False, random=False, doi="10.1002/sam.10012", cost="n per cell of parameter space",
+    ),
+    Finder(
+        "COPAC", "oriented", "density clusters of rows with the same local flat",
+        needs_k=False, random=False, doi="10.1137/1.9781611972771.37", cost="n^2 p + n p^3",
+    ),
+    Finder(
+        "FourC", "oriented", "density clusters of rows that agree on a local flat",
+        needs_k=False, random=False, doi="10.1145/1007568.1007620", cost="n^2 p + n p^3",
     ),
     Finder(
         "KFlats", "oriented", "k lines, planes or flats, each row with the closest one",
@@ -77,15 +150,24 @@ _ENTRIES = (
         exclusions={"check_clustering": "its blobs are round, and lines through two of them fit"},
     ),
     Finder(
+        "LMCLUS", "oriented", "linear manifolds, found by random samples and histograms",
+        needs_k=False, doi="10.1016/j.patcog.2007.01.020", cost="samples n p",
+    ),
+    Finder(
         "ORCLUS", "oriented", "k clusters, each tight in its own rotated directions",
         needs_k=True, partitions=True, doi="10.1145/342009.335383",
-        cost="15 k n p^2 + (15 k)^2 p^3",
-        exclusions={"check_clustering": "its blobs have two features and are tight in both"},
+        cost="15 k n p^2 + (15 k)^2 p^3", exclusions=_ROUND,
     ),
     Finder(
         "SubKMeans", "oriented", "k-means clusters and the subspace in which they differ",
         needs_k=True, partitions=True, predict=True, doi="10.1145/3097983.3097989",
         cost="n p k per round",
+    ),
+    Finder(
+        "ChengChurch", "cocluster", "biclusters whose rows and columns add up, one after another",
+        needs_k=True, overlapping=True, missing=True, doi="10.1109/TCBB.2004.2",
+        cost="n p per step",
+        exclusions={"check_clustering": "two columns show no pattern across columns"},
     ),
     Finder(
         "ITCC", "cocluster", "row and column groups that keep their mutual information",

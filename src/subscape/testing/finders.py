@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from subscape.core import FewDistinctRowsWarning, SubspaceClustering
+from subscape.core import DroppedClusterWarning, FewDistinctRowsWarning, SubspaceClustering
 
 Check = Callable[[Any], None]
 
@@ -68,10 +68,11 @@ def example_table(n_rows: int = 90, n_features: int = 6) -> NDArray[np.float64]:
 
 
 def fitted(finder: Any, X: Any, **parameters: Any) -> Any:
-    """A clone fitted to ``X``, with a fixed seed; budget warnings are not our business here."""
+    """A clone fitted to ``X``, with a fixed seed; budgets and lost clusters may be warned about."""
     finder = clone(finder).set_params(**_fixed_seed(finder), **parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
+        warnings.simplefilter("ignore", DroppedClusterWarning)
         return finder.fit(X)
 
 
@@ -309,9 +310,12 @@ def check_same_bits_for_any_n_jobs(finder: Any) -> None:
 def check_fits_in_threads(finder: Any) -> None:
     X = example_table()
     first = fitted(finder, X).labels_
-    with ThreadPoolExecutor(3) as pool:
-        for labels in pool.map(lambda _: fitted(finder, X).labels_, range(3)):
-            _same(labels, first, "fits in threads")
+    copies = [clone(finder).set_params(**_fixed_seed(finder)) for _ in range(3)]
+    # Filters are shared by all threads, so they are set once, around them.
+    with warnings.catch_warnings(), ThreadPoolExecutor(3) as pool:
+        warnings.simplefilter("ignore")
+        for done in pool.map(lambda copy: copy.fit(X), copies):
+            _same(done.labels_, first, "fits in threads")
 
 
 @finder_check
@@ -326,10 +330,7 @@ def check_feature_names(finder: Any) -> None:
 def check_budget(finder: Any) -> None:
     if "max_time" not in finder.get_params():
         return
-    finder = clone(finder).set_params(max_time=1e-9, **_fixed_seed(finder))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        finder.fit(example_table())
+    finder = fitted(finder, example_table(), max_time=1e-9)
     _require(finder.labels_.shape == (90,), "a cut search must still give its best so far")
 
 

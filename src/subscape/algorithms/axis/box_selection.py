@@ -1,0 +1,132 @@
+"""Which of the boxes found are clusters: more than chance, and not explained by the others."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.algorithms.axis.box_refinement import Box, hold
+
+__all__ = ["beats_chance", "irredundant"]
+
+#: A box needs this many times the rows expected by chance,
+SURPLUS = 2.0
+#: and the probability of one like it, over all boxes there are, has to be below exp(-MARGIN).
+MARGIN = 7.0
+#: Widths among which an interval is chosen, for the number of boxes there are.
+CHOICES = 10.0
+#: A feature whose distinct values are this many times fewer than the rows is not continuous;
+#: so many rows are enough to tell.
+FEW_VALUES, FIRST_LOOK = 5, 2000
+#: A box is redundant if other boxes cover this share of it in each of its features.
+COVERED = 0.8
+
+
+def beats_chance(
+    table: NDArray[np.float64], box: Box, found: int, n_left: int, scales: NDArray[np.float64]
+) -> bool:
+    """Say whether a box holds clearly more rows than independent features would put there.
+
+    The rows are compared with a binomial count. Its probability is the product over the features
+    of the interval's share: of the feature's range, of its values if they are few, or of the rows
+    outside the box, whichever is largest. The bound on the tail allows for the choice of the seed
+    and of the features.
+
+    Parameters
+    ----------
+    table : (n, p) array of float
+        The table.
+    box : Box
+        The box in question.
+    found : int
+        The rows for which the box is new.
+    n_left : int
+        The rows among which they were found.
+    scales : (p,) array of float
+        The ranges of the features.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.algorithms.axis.box_refinement import Box
+    >>> from subscape.algorithms.axis.box_selection import beats_chance
+    >>> table = np.random.default_rng(0).uniform(size=(500, 10))
+    >>> box = Box(np.array([1, 4]), np.array([0.4, 0.4]), np.array([0.5, 0.5]))
+    >>> [beats_chance(table, box, found, 500, np.ones(10)) for found in (12, 60)]
+    [False, True]
+    """
+    if found == 0:
+        return False
+    values = table[:, box.features]
+    inside = (values >= box.low) & (values <= box.high)
+    others = inside[~inside.all(axis=1)]
+    shares = (others.sum(axis=0) + 1) / (len(others) + 2)
+    lengths = (box.high - box.low) / scales[box.features]
+    steps = [_share_of_values(values[:, j], inside[:, j]) for j in range(len(box.features))]
+    shares = np.minimum(np.maximum(np.maximum(shares, lengths), steps), 1.0)
+    expected = n_left * float(np.exp(np.log(shares).sum()))
+    if found < SURPLUS * expected:
+        return False
+    evidence = found * math.log(found / expected) - (found - expected)
+    p, d = table.shape[1], len(box.features)
+    boxes = math.log(n_left) + d * math.log(CHOICES * math.e * p / d)
+    return evidence > boxes + MARGIN
+
+
+def _share_of_values(values: NDArray[np.float64], inside: NDArray[np.bool_]) -> float:
+    """Share of a feature's distinct values that lie in an interval; 0 if nearly all are distinct.
+
+    A feature with a few values has many rows at each of them, which is no discovery.
+    """
+    first = values[:FIRST_LOOK]
+    if FEW_VALUES * len(np.unique(first)) > len(first):
+        return 0.0
+    return len(np.unique(values[inside])) / len(np.unique(values))
+
+
+def irredundant(table: NDArray[np.float64], boxes: list[Box]) -> list[int]:
+    """Leave out the boxes that others explain, such as the intersection of two clusters.
+
+    Parameters
+    ----------
+    table : (n, p) array of float
+        The table.
+    boxes : list of Box
+        The boxes found so far.
+
+    Returns
+    -------
+    list of int
+        The boxes that stay, in their order. A box goes if in each of its features most of its
+        rows are in other boxes with that feature; the smallest are looked at first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.algorithms.axis.box_refinement import Box
+    >>> from subscape.algorithms.axis.box_selection import irredundant
+    >>> table = np.random.default_rng(0).uniform(size=(500, 2))
+    >>> one, other = (Box(np.array([j]), np.zeros(1), np.full(1, 0.5)) for j in range(2))
+    >>> both = Box(np.array([0, 1]), np.zeros(2), np.full(2, 0.5))
+    >>> irredundant(table, [both, one]), irredundant(table, [both, one, other])
+    ([0, 1], [1, 2])
+    """
+    inside = [hold(table, box) for box in boxes]
+    cells = [int(rows.sum()) * len(box.features) for rows, box in zip(inside, boxes, strict=True)]
+    staying = list(range(len(boxes)))
+    for k in sorted(staying, key=lambda k: (cells[k], -k)):
+        features = boxes[k].features
+        covered = np.zeros((int(inside[k].sum()), len(features)), dtype=bool)
+        for other in staying:
+            if other != k:
+                common = np.isin(features, boxes[other].features)
+                covered[:, common] |= inside[other][inside[k]][:, None]
+        if len(covered) == 0 or covered.mean(axis=0).min() >= COVERED:
+            staying.remove(k)
+    return staying

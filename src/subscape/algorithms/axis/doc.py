@@ -1,0 +1,351 @@
+"""DOC and FastDOC: dense boxes whose features are guessed from small random samples of rows."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.utils._param_validation import Interval
+
+from subscape.algorithms.axis.box_finder import BoxFinder, Candidate, Space
+from subscape.algorithms.axis.box_refinement import Box
+from subscape.algorithms.axis.doc_samples import Surroundings, n_samples_for, sample_length
+from subscape.algorithms.base import Watch
+from subscape.core.errors import SubscapeError
+
+__all__ = ["DOC", "FastDOC"]
+
+#: Sets of features whose rows FastDOC counts around each row: the largest may be a coincidence.
+LARGEST = 16
+#: Samples taken first around each row: they show how good a box must be, which saves most others.
+PILOT = 1000
+
+
+class DOC(BoxFinder):
+    """DOC: dense boxes, each in its own features, found one after another by random sampling.
+
+    Around a random row, the features in which a few other random rows are all close are a guess
+    at the features of its cluster: if those rows belong to it, the guess is right with high
+    probability. The box of all rows close in these features is judged by how many rows and
+    features it has; the best of many guesses is taken [1]_, and then fitted to the data.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of clusters (k). By default as many as are clearly more than chance.
+    width : float or array of shape (n_features,), default=0.05
+        How close is close (w): two rows match in a feature if they differ by no more. One number
+        is a share of each feature's range (from the 5th to the 95th percentile, over 0.9); an
+        array gives the distances themselves, in the units of the table.
+    alpha : float or None, default=None
+        Least share of the rows in a cluster. By default 2.5 %, but 10 rows in tables of less than
+        400 and a quarter of the rows in tables of less than 40.
+    beta : float below 0.5, default=0.1
+        One more feature is worth losing all but this share of the rows.
+    n_seeds : int or None, default=None
+        Random rows tried for each cluster. By default twice as many as there may be clusters.
+    overlap : bool, default=False
+        If true, clusters may share rows: a cluster uses up its cells, not its rows, and holds
+        all rows inside its box.
+    refine : bool, default=True
+        Fit every box to the data: its features, its ends and thereby its rows. If false, boxes
+        have the width given, as in the paper.
+    max_samples : int, default=200000
+        Most samples around one row. The paper's number, (2 / alpha)^r ln 4 with samples of
+        r = log(2 p) / log(1 / (2 beta)) rows, is taken where it is smaller.
+    sample_size : int or None, default=20000
+        In a larger table boxes are searched in a random sample of the rows and then filled from
+        all of them. None: never.
+    max_time : float or None
+        Seconds after which the search stops.
+    random_state : int, Generator, RandomState or None
+        Draws the seeds and the samples.
+    n_jobs : int or None
+        Seeds searched at the same time; the result doesn't depend on it.
+    progress : callable, True or None
+        Called with a ``Step``; True shows a bar.
+
+    Attributes
+    ----------
+    clustering_ : SubspaceClustering
+        Axis-aligned clusters in the order in which they were found.
+    labels_ : array of shape (n_rows,)
+        Cluster of each row, -1 for noise; the first one for a row in several.
+    low_, high_ : arrays of shape (n_clusters, n_features)
+        The boxes; infinite in irrelevant features. A row in two boxes belongs to the first,
+        unless clusters may overlap.
+    quality_ : array of shape (n_clusters,)
+        log(rows) + features * log(1 / beta) of the box as it was found.
+    seeds_ : array of shape (n_clusters,)
+        The row around which it was found.
+
+    Notes
+    -----
+    The paper's box is 2 w wide around the seed. Here that only finds the cluster: a feature stays
+    if the cluster's rows are twice as dense in it as the others and if it doesn't merely cut off
+    rows that match in all other features; the ends are those of a truncated normal distribution
+    on an even background. A box that others explain, such as the overlap of two clusters, is
+    dropped. Samples are drawn with replacement, and those that can't lead to a better box are
+    left out in the right proportion rather than drawn, which changes no probability. A missing
+    value never matches.
+
+    References
+    ----------
+    .. [1] C. M. Procopiuc, M. Jones, P. K. Agarwal, T. M. Murali, "A Monte Carlo algorithm for
+       fast projective clustering", ACM SIGMOD 2002, 418-427, doi:10.1145/564691.564739.
+
+    Examples
+    --------
+    >>> from subscape.algorithms import DOC
+    >>> from subscape.datasets import planted_axes
+    >>> X, truth = planted_axes(300, 12, n_clusters=3, dims=5, noise=0.1, random_state=0)
+    >>> DOC(random_state=0).fit(X).clustering_ == truth
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BoxFinder._parameter_constraints,
+        "beta": [Interval(Real, 0, 0.5, closed="neither")],
+        "max_samples": [Interval(Integral, 1, None, closed="left"), None],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        width: Any = 0.05,
+        alpha: float | None = None,
+        beta: float = 0.1,
+        n_seeds: int | None = None,
+        overlap: bool = False,
+        refine: bool = True,
+        max_samples: int = 200_000,
+        sample_size: int | None = 20_000,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.width = width
+        self.alpha = alpha
+        self.beta = beta
+        self.n_seeds = n_seeds
+        self.overlap = overlap
+        self.refine = refine
+        self.max_samples = max_samples
+        self.sample_size = sample_size
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def _find_boxes(
+        self, space: Space, rng: np.random.Generator, watch: Watch
+    ) -> tuple[list[Box], list[Candidate], int]:
+        self._warn_if_too_few(space, watch)
+        return super()._find_boxes(space, rng, watch)
+
+    def _warn_if_too_few(self, space: Space, watch: Watch) -> None:
+        length, n_samples = self._plan(space, len(space.table))
+        hits = n_samples * (space.min_support / len(space.table)) ** length
+        if hits < math.log(2):
+            watch.cut(
+                f"{n_samples} samples of {length} rows are too few to hit a cluster of "
+                f"{space.min_support} rows with even odds; raise max_samples or alpha, or lower "
+                "beta"
+            )
+
+    def _plan(self, space: Space, n_left: int) -> tuple[int, int]:
+        """Rows in a sample, and how many samples of the rows left to take around each seed."""
+        n_features = space.table.shape[1]
+        length = sample_length(n_features, self.beta)
+        needed = n_samples_for(length, min(space.min_support / n_left, 1.0))
+        return length, min(needed, self._most(n_features))
+
+    def _most(self, n_features: int) -> int:
+        return self.max_samples
+
+    def _search_seed(
+        self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
+    ) -> Candidate | None:
+        around = Surroundings(space, seed)
+        if around.n_rows == 0:
+            return None
+        length, n_samples = self._plan(space, around.n_rows)
+        best: Candidate | None = None
+        for part in (min(PILOT, n_samples), max(n_samples - PILOT, 0)):
+            least = around.features_to_beat(floor)
+            for sets in around.draw(length, part, least, rng):
+                found = around.best_of(sets, floor)
+                if found is not None:
+                    best, floor = found, found.quality
+                if watch.out_of_time():
+                    return best
+        return best
+
+
+class FastDOC(DOC):
+    """FastDOC: as DOC, but only the samples with the most features are looked at around each row.
+
+    Counting the rows of a box costs a pass over the table; FastDOC does it for the largest sets of
+    features that a sample has in common only, and takes few samples [1]_.
+
+    Parameters
+    ----------
+    n_clusters : int or None, default=None
+        Number of clusters (k). By default as many as are clearly more than chance.
+    width : float or array of shape (n_features,), default=0.05
+        How close is close (w): two rows match in a feature if they differ by no more. One number
+        is a share of each feature's range (from the 5th to the 95th percentile, over 0.9); an
+        array gives the distances themselves, in the units of the table.
+    alpha : float or None, default=None
+        Least share of the rows in a cluster. By default 2.5 %, but 10 rows in tables of less than
+        400 and a quarter of the rows in tables of less than 40.
+    beta : float below 0.5, default=0.1
+        One more feature is worth losing all but this share of the rows.
+    n_seeds : int or None, default=None
+        Random rows tried for each cluster. By default twice as many as there may be clusters.
+    overlap : bool, default=False
+        If true, clusters may share rows: a cluster uses up its cells, not its rows, and holds
+        all rows inside its box.
+    refine : bool, default=True
+        Fit every box to the data: its features, its ends and thereby its rows. If false, boxes
+        have the width given, as in the paper.
+    max_samples : int or None, default=None
+        Most samples around one row (MAXITER). By default the square of the number of features,
+        but at least 1,000 and at most 20,000.
+    enough_dims : int or None, default=None
+        Stop looking for a better box once one has so many features (d_0). By default never.
+    strict : bool, default=False
+        Count the rows of a single box per cluster, the one with the most features over all seeds,
+        as in the paper; one lucky sample then ends the search. By default those of the 16 largest
+        sets of features around every seed.
+    sample_size : int or None, default=20000
+        In a larger table boxes are searched in a random sample of the rows and then filled from
+        all of them. None: never.
+    max_time : float or None
+        Seconds after which the search stops.
+    random_state : int, Generator, RandomState or None
+        Draws the seeds and the samples.
+    n_jobs : int or None
+        Seeds searched at the same time; the result doesn't depend on it.
+    progress : callable, True or None
+        Called with a ``Step``; True shows a bar.
+
+    Attributes
+    ----------
+    clustering_, labels_, low_, high_, quality_, seeds_
+        As in :class:`DOC`.
+
+    Notes
+    -----
+    With ``enough_dims`` seeds are looked at eight at a time, so that a few more than needed may
+    be. Otherwise the deviations are those of :class:`DOC`.
+
+    References
+    ----------
+    .. [1] C. M. Procopiuc, M. Jones, P. K. Agarwal, T. M. Murali, "A Monte Carlo algorithm for
+       fast projective clustering", ACM SIGMOD 2002, 418-427, doi:10.1145/564691.564739.
+
+    Examples
+    --------
+    >>> from subscape.algorithms.axis.doc import FastDOC
+    >>> from subscape.datasets import planted_axes
+    >>> X, truth = planted_axes(300, 12, n_clusters=3, dims=5, noise=0.1, random_state=0)
+    >>> FastDOC(random_state=0).fit(X).clustering_ == truth
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **DOC._parameter_constraints,
+        "enough_dims": [Interval(Integral, 1, None, closed="left"), None],
+        "strict": ["boolean"],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | None = None,
+        *,
+        width: Any = 0.05,
+        alpha: float | None = None,
+        beta: float = 0.1,
+        n_seeds: int | None = None,
+        overlap: bool = False,
+        refine: bool = True,
+        max_samples: int | None = None,
+        enough_dims: int | None = None,
+        strict: bool = False,
+        sample_size: int | None = 20_000,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.width = width
+        self.alpha = alpha
+        self.beta = beta
+        self.n_seeds = n_seeds
+        self.overlap = overlap
+        self.refine = refine
+        self.max_samples = max_samples
+        self.enough_dims = enough_dims
+        self.strict = strict
+        self.sample_size = sample_size
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def check_parameters(self, n_rows: int, n_features: int) -> None:
+        """Refuse widths and numbers of features that don't fit the table."""
+        super().check_parameters(n_rows, n_features)
+        if self.enough_dims is not None and self.enough_dims > n_features:
+            raise SubscapeError(
+                f"enough_dims={self.enough_dims} is more than the {n_features} features of the "
+                "table; leave it out to never stop early"
+            )
+
+    def _warn_if_too_few(self, space: Space, watch: Watch) -> None:
+        """Few samples are what FastDOC is about."""
+
+    def _most(self, n_features: int) -> int:
+        if self.max_samples is not None:
+            return self.max_samples
+        return max(min(n_features**2, 20_000), PILOT)
+
+    def _search_seed(
+        self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
+    ) -> Candidate | None:
+        around = Surroundings(space, seed)
+        if around.n_rows == 0:
+            return None
+        length, n_samples = self._plan(space, around.n_rows)
+        least = around.features_to_beat(floor)
+        if self.strict and math.isfinite(floor):
+            least = round(floor / space.gain) + 1  # boxes are compared by features alone, see below
+        largest = around.largest(length, n_samples, least, 1 if self.strict else LARGEST, rng)
+        if len(largest) == 0:
+            return None
+        if self.strict:
+            found = around.judge(largest[0])
+            return found._replace(quality=len(found.features) * space.gain)
+        return around.best_of(largest, floor)
+
+    def _search_seeds(
+        self, space: Space, rng: np.random.Generator, watch: Watch
+    ) -> Candidate | None:
+        found = super()._search_seeds(space, rng, watch)
+        if found is None or not self.strict:
+            return found
+        if found.support < space.min_support:
+            return None
+        return found._replace(quality=space.quality(found.support, len(found.features)))
+
+    def _is_enough(self, best: Candidate | None) -> bool:
+        if best is None or self.enough_dims is None:
+            return False
+        return len(best.features) >= self.enough_dims

@@ -1,0 +1,181 @@
+"""What CLIQUE and MAFIA share: dense units of a grid become clusters, of which some are reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from subscape.algorithms.axis.budget import TURN_INTO_CLUSTERS, used_up
+from subscape.algorithms.axis.descriptions import box_text, boxes_in_values, minimal_boxes
+from subscape.algorithms.axis.grid import (
+    Grid,
+    Items,
+    Subspace,
+    UnitCluster,
+    clusters_in,
+    dense_items,
+)
+from subscape.algorithms.axis.selection import (
+    Candidates,
+    interest,
+    log2_choose,
+    nonredundant,
+)
+from subscape.algorithms.base import Found, SubspaceFinder, Watch
+from subscape.core import SubspaceClustering
+from subscape.kernels.bitsets import unpack
+
+__all__ = ["GridFinder", "clusters_of_all_units"]
+
+FloatArray = NDArray[np.float64]
+
+
+class GridFinder(SubspaceFinder):
+    """Base of the finders that look for dense units of a grid."""
+
+    _centred = False  # limits of boxes are values of the table as it was given
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "report": [StrOptions({"nonredundant", "maximal", "all"})],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "max_dims": [Interval(Integral, 1, None, closed="left"), None],
+        "max_candidates": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "progress": [callable, "boolean", None],
+    }
+
+    report: str
+    max_clusters: int | None
+    max_dims: int | None
+    max_candidates: int
+
+    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        grid = self._grid(X)
+        items = dense_items(grid)
+        clusters = self._clusters(grid, items, watch) if len(items) else []
+        return self._reported(X, grid, items, clusters, watch)
+
+    def _grid(self, X: FloatArray) -> Grid:
+        """Cut the columns into bins."""
+        raise NotImplementedError
+
+    def _clusters(self, grid: Grid, items: Items, watch: Watch) -> list[UnitCluster]:
+        """Find the clusters to choose from."""
+        raise NotImplementedError
+
+    def describe(self, cluster: int) -> str:
+        """Say in words where a cluster lies: boxes joined by "or", their sides by "and".
+
+        Parameters
+        ----------
+        cluster : int
+            Number of the cluster.
+
+        Returns
+        -------
+        str
+            The description, with the names of the features or ``x0``, ``x1``, …
+        """
+        check_is_fitted(self)
+        names = self.clustering_.feature_names
+        features = self.clustering_.cluster(cluster).features
+        labels = [names[f] if names else f"x{f}" for f in features]
+        return box_text(self.boxes_[cluster], labels)
+
+    def _reported(
+        self, X: FloatArray, grid: Grid, items: Items, clusters: list[UnitCluster], watch: Watch
+    ) -> Found:
+        """Choose among the clusters and describe the chosen ones."""
+        found = _as_candidates(grid, items, clusters)
+        score = interest(found, grid.n_rows)
+        if self.report == "nonredundant":
+            chosen = nonredundant(X, found, self.max_clusters, watch)
+        else:
+            chosen = np.argsort(-score, kind="stable")[: self.max_clusters].tolist()
+        boxes = [
+            boxes_in_values(
+                minimal_boxes(clusters[i].units), [grid.edges[j] for j in clusters[i].columns]
+            )
+            for i in chosen
+        ]
+        clustering = SubspaceClustering.from_clusters(
+            [
+                (np.flatnonzero(unpack(found.rows([i])[0], grid.n_rows)), clusters[i].columns)
+                for i in chosen
+            ],
+            X.shape,
+        )
+        return Found(
+            clustering,
+            n_iter=max((len(cluster.columns) for cluster in clusters), default=1),
+            attributes={
+                "boxes_": boxes,
+                "units_": [clusters[i].units for i in chosen],
+                "unit_counts_": [clusters[i].counts for i in chosen],
+                "interest_": score[chosen],
+            },
+        )
+
+
+def _as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Candidates:
+    first = np.concatenate([[0], np.cumsum([len(counts) for counts in grid.counts])])
+    share = np.concatenate(grid.counts) / grid.n_rows
+    width = np.concatenate([np.diff(edges) / (edges[-1] - edges[0]) for edges in grid.edges])
+    bits = np.log2([len(counts) for counts in grid.counts])
+    bins = [first[list(cluster.columns)] + cluster.units for cluster in clusters]
+    # A single column has nothing to be independent of; there, values are expected evenly spread.
+    expected = [
+        (share[cells].prod(axis=1) if cells.shape[1] > 1 else width[cells]).sum() for cells in bins
+    ]
+    cost = [
+        log2_choose(grid.n_columns, len(cluster.columns))
+        + len(cluster.units) * bits[list(cluster.columns)].sum()
+        for cluster in clusters
+    ]
+    return Candidates(
+        [cluster.columns for cluster in clusters],
+        np.array([cluster.counts.sum() for cluster in clusters], dtype=np.int64),
+        np.array(expected, dtype=np.float64),
+        np.array(cost, dtype=np.float64),
+        _row_finder(grid, items, first, bins),
+    )
+
+
+def _row_finder(
+    grid: Grid, items: Items, first: NDArray[np.int64], bins: list[NDArray[np.int64]]
+) -> Callable[[Sequence[int]], NDArray[np.uint64]]:
+    """Packed rows of clusters, made when they are asked for: all at once would fill the memory."""
+    packed = items.pack(grid.bins, np.arange(grid.n_rows, dtype=np.int32))
+    item_of = np.full(first[-1], -1, dtype=np.int64)
+    item_of[first[items.column] + items.value] = np.arange(len(items))
+
+    def rows(batch: Sequence[int]) -> NDArray[np.uint64]:
+        result = np.zeros((len(batch), packed.shape[1]), dtype=np.uint64)
+        for position, i in enumerate(batch):
+            for unit in item_of[bins[i]]:
+                result[position] |= np.bitwise_and.reduce(packed[unit], axis=0)
+        return result
+
+    return rows
+
+
+def clusters_of_all_units(
+    grid: Grid, subspaces: list[Subspace], watch: Watch
+) -> list[UnitCluster]:
+    """Clusters of the dense units of these subspaces, as far as the time allows."""
+
+    def in_time() -> Iterator[Subspace]:
+        for number, columns in enumerate(subspaces):
+            if number % 64 == 0:
+                watch.step("clusters of subspaces", number, len(subspaces))
+                if number and used_up(watch, TURN_INTO_CLUSTERS):
+                    return
+            yield columns
+
+    return list(clusters_in(grid, in_time()))

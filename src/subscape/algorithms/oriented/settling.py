@@ -1,0 +1,166 @@
+"""Settle clusters on flats: join the pieces of a flat, and put every row where it fits best."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.algorithms.progress import Watch
+
+from .description import Description, FloatArray, Labels, Moments
+from .flats import Flat, squared_residuals
+
+#: Up to so many clusters all pairs are tried for merging, beyond only those with close centres.
+MOST_ALL_PAIRS = 40
+CLOSE_CENTRES = 10
+#: Rounds of joining pieces and moving rows, and steps of moving rows in each.
+MOST_ROUNDS = 5
+MOST_STEPS = 30
+
+
+class Settled(NamedTuple):
+    """Labels (-1 noise), the dimension of each cluster's flat, and the nats it all takes."""
+
+    labels: Labels
+    dims: Labels
+    nats: float
+
+
+def settled(
+    X: FloatArray,
+    labels: Labels,
+    describe: Description,
+    *,
+    min_size: int = 2,
+    watch: Watch | None = None,
+) -> Settled:
+    """Join, move, drop: shorten the description of the rows until nothing helps.
+
+    Parameters
+    ----------
+    X : (n, p) array
+        The table, centred.
+    labels : (n,) array
+        Clusters to begin with, -1 for noise.
+    describe : Description
+        Lengths of descriptions of this table.
+    min_size : int
+        Clusters with fewer rows become noise.
+    watch : Watch, optional
+        Ends the rounds when its time is up.
+    """
+    labels = without_small(labels, min_size)
+    for _ in range(MOST_ROUNDS):
+        before = labels
+        labels = without_small(merged(X, labels, describe), min_size)
+        labels = without_small(moved(X, labels, describe), min_size)
+        if np.array_equal(labels, before) or (watch is not None and watch.out_of_time()):
+            break
+    dims = describe.clusters(Moments.of(X, labels)).dims
+    return Settled(labels, dims, describe.total(X, labels))
+
+
+def without_small(labels: Labels, min_size: int) -> Labels:
+    """Clusters with fewer rows than this become noise; the others keep their order."""
+    sizes = np.bincount(labels[labels >= 0])
+    large = sizes >= max(1, min_size)
+    number = np.append(np.where(large, np.cumsum(large) - 1, -1), -1)
+    return number[labels]
+
+
+def merged(X: FloatArray, labels: Labels, describe: Description) -> Labels:
+    """Join two clusters, or give one up as noise, as long as the description gets shorter."""
+    moments = Moments.of(X, labels)
+    k = len(moments.counts)
+    if k == 0:
+        return labels
+    own = describe.clusters(moments).nats
+    alive = np.ones(k, bool)
+    name = np.arange(k)
+    partners = _partners(moments)
+    gains = np.full((k, k), -np.inf)
+    first, second = np.nonzero(np.triu(partners, 1))
+    if len(first):
+        together = describe.clusters(moments.joined(first, second)).nats
+        gains[first, second] = own[first] + own[second] - together
+    noise = float(np.count_nonzero(labels < 0))
+    while alive.any():
+        left = np.flatnonzero(alive)
+        as_noise = moments.counts[left] * describe.noise
+        as_noise += describe.labels(noise + moments.counts[left]) - describe.labels(np.array(noise))
+        given_up = own[left] - as_noise
+        worst = int(given_up.argmax())
+        i, j = np.unravel_index(gains.argmax(), gains.shape)
+        if max(gains[i, j], given_up[worst]) <= 0:
+            break
+        if given_up[worst] >= gains[i, j]:
+            gone = left[worst]
+            noise += moments.counts[gone]
+            name[name == gone] = -1
+        else:
+            gone = j
+            for part in moments:
+                part[i] += part[j]
+            own[i] = describe.clusters(Moments(*(part[i : i + 1] for part in moments))).nats[0]
+            name[name == j] = i
+            partners[i] |= partners[j]
+            partners[:, i] |= partners[:, j]
+        alive[gone] = False
+        gains[gone, :] = gains[:, gone] = -np.inf
+        if gone == j:
+            others = np.flatnonzero(alive & partners[i] & (np.arange(k) != i))
+            gains[i, :] = gains[:, i] = -np.inf
+            if len(others):
+                together = describe.clusters(moments.joined(np.full(len(others), i), others)).nats
+                gains[np.minimum(i, others), np.maximum(i, others)] = own[i] + own[others] - together
+    return without_small(np.append(name, -1)[labels], 1)
+
+
+def _partners(moments: Moments) -> NDArray[np.bool_]:
+    """Which pairs of clusters are worth trying."""
+    k = len(moments.counts)
+    if k <= MOST_ALL_PAIRS:
+        return np.ones((k, k), bool)
+    means = moments.means()
+    squares = np.square(means).sum(axis=1)
+    apart = squares[:, None] + squares - 2 * means @ means.T
+    close = np.zeros((k, k), bool)
+    nearest = np.argsort(apart, axis=1, kind="stable")[:, : CLOSE_CENTRES + 1]
+    np.put_along_axis(close, nearest, True, axis=1)
+    return close | close.T
+
+
+def moved(X: FloatArray, labels: Labels, describe: Description) -> Labels:
+    """Put every row into the cluster, or the noise, in which it is most likely; until none moves."""
+    n, p = X.shape
+    for _ in range(MOST_STEPS):
+        moments = Moments.of(X, labels)
+        k = len(moments.counts)
+        if k == 0:
+            break
+        dims = describe.clusters(moments).dims
+        values, axes = np.linalg.eigh(moments.covariances())
+        values = np.maximum(values, describe.smallest)
+        means = moments.means()
+        costs = np.empty((n, k + 1))
+        for i, dim in enumerate(dims):
+            basis = axes[i][:, p - dim :]
+            across = values[i, : p - dim].mean()
+            along = values[i, p - dim :]
+            costs[:, i] = squared_residuals(X, [Flat(means[i], basis)])[:, 0] / across
+            steps = X @ basis - means[i] @ basis
+            costs[:, i] += np.square(steps) @ (1 / along)
+            costs[:, i] += np.log(along).sum() + (p - dim) * np.log(across)
+        costs[:, :k] = 0.5 * (costs[:, :k] + p * np.log(2 * np.pi))
+        costs[:, k] = describe.noise
+        sizes = np.append(moments.counts, max(1, n - moments.counts.sum()))
+        costs -= np.log(sizes / n)
+        nearest = costs.argmin(axis=1)
+        nearest[nearest == k] = -1
+        nearest = without_small(nearest, 1)
+        if np.array_equal(nearest, labels):
+            break
+        labels = nearest
+    return labels

@@ -1,0 +1,116 @@
+"""Rows that lie on each other's flats: how many there are, and the groups they form.
+
+Every row has a flat through it, given by the directions ``across`` it. Two rows are mutual if each
+lies within ``radius`` of the other's flat, however far along it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.kernels.backend import compiled
+
+__all__ = ["count_mutual", "grow_mutual"]
+
+FloatArray = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+#: Numbers that the NumPy versions hold at a time.
+BLOCK = 4_000_000
+
+
+@compiled("_flat_graph")
+def count_mutual(
+    X: FloatArray, across: FloatArray, rows: Indices, order: Indices, radius: float, enough: int
+) -> Indices:
+    """Count the mutual rows of each row, itself included, up to ``enough``.
+
+    Parameters
+    ----------
+    X : (n, p) array
+    across : (n, c, p) array
+        Orthonormal directions across the flat of each row, the most telling first.
+    rows : (m,) array
+        The rows to count for.
+    order : (n,) array
+        All rows, in the order in which they are tried; the counts do not depend on it, but a
+        shuffled one gets to ``enough`` sooner where equal rows lie side by side.
+    radius : float
+    enough : int
+        Counting stops here.
+
+    Returns
+    -------
+    (m,) array of int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.kernels.flat_graph import count_mutual
+    >>> X = np.array([[0.0, 0.0], [5.0, 0.1], [0.0, 3.0]])
+    >>> across = np.tile([0.0, 1.0], (3, 1, 1))
+    >>> count_mutual(X, across, np.arange(3), np.arange(3), 0.5, 10)
+    array([2, 2, 1])
+    """
+    counts = [
+        mutual.sum(axis=1) for _, mutual in _mutual_blocks(X, across, rows, radius)
+    ]
+    return np.minimum(np.concatenate([np.zeros(0, np.intp), *counts]), enough).astype(np.intp)
+
+
+@compiled("_flat_graph")
+def grow_mutual(X: FloatArray, across: FloatArray, core: NDArray[np.bool_], radius: float) -> Indices:
+    """Group core rows that mutual pairs connect; other rows join a core row they are mutual with.
+
+    Parameters
+    ----------
+    X : (n, p) array
+    across : (n, c, p) array
+        Orthonormal directions across the flat of each row.
+    core : (n,) array of bool
+    radius : float
+
+    Returns
+    -------
+    (n,) array of int
+        Groups, numbered by their first core rows; a row that is no core row gets the group of the
+        first core row it is mutual with, -1 if there is none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.kernels.flat_graph import grow_mutual
+    >>> X = np.array([[0.0, 0.0], [5.0, 0.1], [0.0, 3.0]])
+    >>> across = np.tile([0.0, 1.0], (3, 1, 1))
+    >>> grow_mutual(X, across, np.array([False, True, False]), 0.5)
+    array([ 0,  0, -1])
+    """
+    labels = np.full(len(X), -1, np.intp)
+    cores = np.flatnonzero(core)
+    # Sets of connected cores, joined whenever a row of the adjacency touches several.
+    parent = np.arange(len(cores))
+    for rows, mutual in _mutual_blocks(X, across, cores, radius):
+        for i, touched in zip(np.searchsorted(cores, rows), mutual[:, cores], strict=True):
+            sets = np.unique(parent[touched | (np.arange(len(cores)) == i)])
+            parent[np.isin(parent, sets)] = sets[0]
+    labels[cores] = np.unique(parent, return_inverse=True)[1]
+    for rows, mutual in _mutual_blocks(X, across, np.flatnonzero(~core), radius):
+        touched = mutual[:, cores]
+        some = touched.any(axis=1)
+        labels[rows[some]] = labels[cores[touched[some].argmax(axis=1)]]
+    return labels
+
+
+def _mutual_blocks(X: FloatArray, across: FloatArray, rows: Indices, radius: float):
+    """Pairs (some of the rows, which of all rows they are mutual with)."""
+    n, c, p = across.shape
+    height = np.einsum("ncp,np->nc", across, X)
+    size = max(1, BLOCK // max(1, n * c))
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        there = X @ across[part].reshape(-1, p).T
+        there = there.reshape(n, len(part), c) - height[part]
+        back = np.einsum("ncp,bp->nbc", across, X[part]) - height[:, None, :]
+        farthest = np.maximum(np.square(there).sum(axis=2), np.square(back).sum(axis=2))
+        yield part, farthest.T <= radius * radius
