@@ -117,5 +117,6 @@ def test_a_cut_search_says_so_and_keeps_the_best():
 
 
 def test_lengths_have_to_agree():
-    with pytest.raises(ValueError, match="words"):
-        best_box(np.zeros((2, 2), np.uint64), np.zeros(1, np.uint64), 1, 1.0, 0.0, 10)
+    for kernel in both(best_box):
+        with pytest.raises(ValueError, match="sets of 2 words against one of 1 words"):
+            kernel(np.zeros((2, 2), np.uint64), np.zeros(1, np.uint64), 1, 1.0, 0.0, 10)

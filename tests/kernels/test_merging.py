@@ -74,8 +74,17 @@ def test_twin_agrees_to_the_last_bit():
             for kernel in (meet, meet.reference):
                 cache = np.full(n, -1), np.full(n, 5), np.full(n, -np.inf), np.zeros(n, np.int64)
                 for slot in range(0, n, 3):
-                    kernel(means, variances, slot, np.arange(n), 4, plan.first_step, plan.n_dims,
-                           current, *cache)
+                    kernel(
+                        means,
+                        variances,
+                        slot,
+                        np.arange(n),
+                        4,
+                        plan.first_step,
+                        plan.n_dims,
+                        current,
+                        *cache,
+                    )
                 found.append(cache)
             for fast, reference in zip(*found, strict=True):
                 np.testing.assert_array_equal(fast, reference)

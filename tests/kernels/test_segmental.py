@@ -52,10 +52,15 @@ def test_twins_agree(case):
 def test_distances_by_hand(case):
     X, points, masks, labels = random_case(*case)
     n, k = len(X), len(points)
-    by_hand = np.array([
-        [np.mean([abs(x[j] - points[i][j]) for j in np.flatnonzero(masks[i])]) for i in range(k)]
-        for x in X
-    ])
+    by_hand = np.array(
+        [
+            [
+                np.mean([abs(x[j] - points[i][j]) for j in np.flatnonzero(masks[i])])
+                for i in range(k)
+            ]
+            for x in X
+        ]
+    )
     found = segmental.nearest_point(X, points, masks)
     np.testing.assert_array_equal(found.labels, by_hand.argmin(axis=1))
     np.testing.assert_allclose(found.distances, by_hand.min(axis=1), rtol=1e-12)

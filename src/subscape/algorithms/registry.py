@@ -60,14 +60,12 @@ class Finder:
 
 
 _ROUND = {"check_clustering": "its blobs are round and tight in both of their two features"}
-_FEW = {"check_clustering": "its 50 rows in two features are too few to call a region dense"}
 
 _ENTRIES = (
     Finder(
         "CLIQUE", "axis", "connected dense cells of a grid, in whichever features they are dense",
         needs_k=False, overlapping=True, random=False, doi="10.1145/276304.276314",
         cost="n per candidate; candidates may explode with d",
-        exclusions=_FEW,
     ),
     Finder(
         "DOC", "axis", "dense boxes, one after another, by random sampling",
@@ -93,7 +91,6 @@ _ENTRIES = (
         "MAFIA", "axis", "connected dense cells of a grid that follows the data",
         needs_k=False, overlapping=True, random=False, doi="10.1137/1.9781611972719.7",
         cost="n per candidate; candidates may explode with d",
-        exclusions=_FEW,
     ),
     Finder(
         "MineClus", "axis", "dense boxes, one after another, by exact search",
@@ -104,7 +101,7 @@ _ENTRIES = (
         "P3C", "axis", "intervals that hold more rows than chance, combined into clusters",
         needs_k=False, overlapping=True, random=False, doi="10.1109/ICDM.2006.123",
         cost="n p + candidates n",
-        exclusions=_FEW,
+        exclusions={"check_clustering": "its 50 rows in two features show no significant interval"},
     ),
     Finder(
         "PROCLUS", "axis", "k medoids, each with the features in which its rows are close",
@@ -124,7 +121,6 @@ _ENTRIES = (
         "SUBCLU", "axis", "density clusters in every subspace that has any",
         needs_k=False, overlapping=True, random=False, doi="10.1137/1.9781611972740.23",
         cost="n log n per subspace; subspaces may explode with d",
-        exclusions=_FEW,
     ),
     Finder(
         "LAC", "weighted", "k centres, each with its own feature weights",
@@ -133,7 +129,7 @@ _ENTRIES = (
     ),
     Finder(
         "CASH", "oriented", "flats that many rows agree on, by the Hough transform",
-        needs_k=False, random=False, doi="10.1002/sam.10012", cost="n per cell of parameter space",
+        needs_k=False, random=False, doi="10.1137/1.9781611972788.69", cost="n per cell of parameter space",
     ),
     Finder(
         "COPAC", "oriented", "density clusters of rows with the same local flat",
@@ -165,7 +161,7 @@ _ENTRIES = (
     ),
     Finder(
         "ChengChurch", "cocluster", "biclusters whose rows and columns add up, one after another",
-        needs_k=True, overlapping=True, missing=True, doi="10.1109/TCBB.2004.2",
+        needs_k=False, overlapping=True, missing=True, doi="10.1109/TCBB.2004.2",
         cost="n p per step",
         exclusions={"check_clustering": "two columns show no pattern across columns"},
     ),

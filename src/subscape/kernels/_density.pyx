@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Compiled twin of density.py: neighbours are looked up in cells, and only until enough are found."""
+"""Compiled twin of density.py: neighbours are looked up in cells, until enough are found."""
 
 import numpy as np
 

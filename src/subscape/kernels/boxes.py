@@ -198,6 +198,8 @@ def best_box(
     >>> best.features, best.support
     (array([0, 1]), 3)
     """
+    if matches.shape[1] != len(rows):
+        raise ValueError(f"sets of {matches.shape[1]} words against one of {len(rows)} words")
     best_value, best_features, best_support = floor, np.zeros(0, dtype=np.int64), 0
     nodes, complete = 0, True
     stack: list[_Level] = []

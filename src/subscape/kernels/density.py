@@ -6,11 +6,16 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
 from subscape.kernels.backend import compiled
 
 __all__ = ["DensityClusters", "density_clusters"]
+
+#: Rows whose distances the NumPy version holds at a time, and how far away in one column others may
+#: be: the radius and a rounding error.
+BLOCK, REACH = 256, 1.0 + 1e-9
 
 
 class DensityClusters(NamedTuple):
@@ -70,40 +75,51 @@ def density_clusters(
     >>> np.split(found.rows, found.starts[1:-1])
     [array([0, 1, 2], dtype=int32), array([3, 4], dtype=int32)]
     """
-    close = _within_reach(columns[np.ix_(dims, rows)], order)
-    core = (close.sum(axis=1) >= min_samples) & may_be_core[rows]
-    if not core.any():
-        return DensityClusters(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, bool))
+    near = _near_pairs(columns[np.ix_(dims, rows)], order)
+    core = (np.diff(near.indptr) >= min_samples) & may_be_core[rows]
     inner = np.flatnonzero(core)
-    n_groups, group = connected_components(close[np.ix_(inner, inner)], directed=False)
+    to_inner = near[:, inner]
     # SciPy numbers components in the order of their first members.
-    members = [
-        np.flatnonzero(close[:, inner[group == g]].any(axis=1) & (~core | _is_in(core, inner, group, g)))
-        for g in range(n_groups)
-    ]
-    starts = np.cumsum([0, *(len(cluster) for cluster in members)]).astype(np.int64)
-    positions = np.concatenate(members)
-    return DensityClusters(starts, rows[positions], core[positions])
+    n_groups, group = connected_components(to_inner[inner], directed=False)
+    in_group = csr_array(
+        (np.ones(len(inner), dtype=np.int64), (np.arange(len(inner)), group)),
+        shape=(len(inner), n_groups),
+    )
+    # A core row is near core rows of its own group only, so it comes out in that group alone.
+    member, of = (to_inner.astype(np.int64) @ in_group).nonzero()
+    arranged = np.lexsort((member, of))
+    member = member[arranged]
+    sizes = np.bincount(of, minlength=n_groups)
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    return DensityClusters(starts, rows[member], core[member])
 
 
-def _within_reach(points: NDArray[np.float64], order: float) -> NDArray[np.bool_]:
-    """Which pairs of points are at most 1 apart; one line per column."""
+def _near_pairs(points: NDArray[np.float64], order: float) -> csr_array:
+    """Which pairs of points (the columns of the array) are at most 1 apart."""
     n = points.shape[1]
-    total = np.zeros((n, n))
-    for values in points:
-        apart = np.abs(values[:, None] - values)
-        if order == 1:
-            total += apart
-        elif order == 2:
-            total += apart * apart
-        else:
-            total = np.maximum(total, apart)
-    return total <= 1.0
-
-
-def _is_in(
-    core: NDArray[np.bool_], inner: NDArray[np.intp], group: NDArray[np.int32], g: int
-) -> NDArray[np.bool_]:
-    flags = np.zeros(len(core), dtype=bool)
-    flags[inner[group == g]] = True
-    return flags
+    if n == 0:
+        return csr_array((0, 0), dtype=bool)
+    widest = points[np.argmax(np.ptp(points, axis=1))]
+    position = np.argsort(widest, kind="stable")
+    ascending = widest[position]
+    left, right = [], []
+    for first in range(0, n, BLOCK):
+        block = position[first : first + BLOCK]
+        last = min(first + BLOCK, n) - 1
+        low = np.searchsorted(ascending, ascending[first] - REACH)
+        high = np.searchsorted(ascending, ascending[last] + REACH, side="right")
+        others = position[low:high]
+        distance = np.zeros((len(block), len(others)))
+        for values in points:
+            apart = np.abs(values[block, None] - values[others])
+            if order == 1:
+                distance += apart
+            elif order == 2:
+                distance += apart * apart
+            else:
+                distance = np.maximum(distance, apart)
+        i, j = np.nonzero(distance <= 1.0)
+        left.append(block[i])
+        right.append(others[j])
+    pairs = (np.concatenate(left), np.concatenate(right))
+    return csr_array((np.ones(len(pairs[0]), dtype=bool), pairs), shape=(n, n))

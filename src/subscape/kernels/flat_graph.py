@@ -53,14 +53,14 @@ def count_mutual(
     >>> count_mutual(X, across, np.arange(3), np.arange(3), 0.5, 10)
     array([2, 2, 1])
     """
-    counts = [
-        mutual.sum(axis=1) for _, mutual in _mutual_blocks(X, across, rows, radius)
-    ]
+    counts = [mutual.sum(axis=1) for _, mutual in _mutual_blocks(X, across, rows, radius)]
     return np.minimum(np.concatenate([np.zeros(0, np.intp), *counts]), enough).astype(np.intp)
 
 
 @compiled("_flat_graph")
-def grow_mutual(X: FloatArray, across: FloatArray, core: NDArray[np.bool_], radius: float) -> Indices:
+def grow_mutual(
+    X: FloatArray, across: FloatArray, core: NDArray[np.bool_], radius: float
+) -> Indices:
     """Group core rows that mutual pairs connect; other rows join a core row they are mutual with.
 
     Parameters
@@ -113,4 +113,4 @@ def _mutual_blocks(X: FloatArray, across: FloatArray, rows: Indices, radius: flo
         there = there.reshape(n, len(part), c) - height[part]
         back = np.einsum("ncp,bp->nbc", across, X[part]) - height[:, None, :]
         farthest = np.maximum(np.square(there).sum(axis=2), np.square(back).sum(axis=2))
-        yield part, farthest.T <= radius * radius
+        yield part, radius * radius >= farthest.T

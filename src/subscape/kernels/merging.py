@@ -198,8 +198,20 @@ def agglomerate(
     current = 0
 
     def look(slot: int, others: NDArray[np.int64]) -> None:
-        meet(means, variances, slot, others, last + 1, plan.first_step, plan.n_dims, current,
-             partner, step, score, selected)
+        meet(
+            means,
+            variances,
+            slot,
+            others,
+            last + 1,
+            plan.first_step,
+            plan.n_dims,
+            current,
+            partner,
+            step,
+            score,
+            selected,
+        )
 
     for i in range(n - 1):
         if i % PATIENCE == 0 and not keep_going(0):

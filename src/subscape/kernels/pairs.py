@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from subscape.kernels.backend import compiled
 
-__all__ = ["close_pairs", "connect_pairs", "local_covariances", "pair_covariances", "pairs_on_flats"]
+__all__ = [
+    "close_pairs",
+    "connect_pairs",
+    "local_covariances",
+    "pair_covariances",
+    "pairs_on_flats",
+]
 
 FloatArray = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -21,9 +27,7 @@ BLOCK = 20_000
 
 
 @compiled("_pairs")
-def close_pairs(
-    X: FloatArray, starts: Indices, stops: Indices, radius: float, most: int
-) -> Pairs:
+def close_pairs(X: FloatArray, starts: Indices, stops: Indices, radius: float, most: int) -> Pairs:
     """Find the pairs of rows that are at most ``radius`` apart, among candidates.
 
     Parameters

@@ -105,9 +105,7 @@ def _ordered_sum(a: FloatArray, b: FloatArray, weights: FloatArray | None) -> Fl
 
 
 @compiled("_preferences")
-def squared_deviations(
-    X: FloatArray, start: int, indptr: Indices, indices: Indices
-) -> FloatArray:
+def squared_deviations(X: FloatArray, start: int, indptr: Indices, indices: Indices) -> FloatArray:
     """Add up, per feature, the squared differences of rows from their neighbours.
 
     Parameters

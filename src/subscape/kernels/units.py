@@ -295,8 +295,9 @@ class _Search:
         remaining = others[dense]
         for item in remaining[remaining > last].tolist():
             narrower = self.items[item] & rows
-            self.visit([*unit, item], narrower, int(count(narrower)), item,
-                       remaining[remaining != item])
+            self.visit(
+                [*unit, item], narrower, int(count(narrower)), item, remaining[remaining != item]
+            )
 
 
 @compiled("_units")

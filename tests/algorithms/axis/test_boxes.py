@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from subscape.algorithms.axis.box_merging import drop_weak, merge_to
 from subscape.algorithms.axis.box_refinement import (
     Box,
-    _quantiles,
     concentrated_features,
     feature_scales,
     hold,
+    quantiles,
     refine_box,
     spread_box,
 )
-from subscape.algorithms.axis.box_selection import beats_chance, irredundant
+from subscape.algorithms.axis.box_selection import beats_chance, irredundant, with_dims
 from subscape.algorithms.axis.free_cells import FreeCells
 from subscape.kernels.bitsets import unpack
 
@@ -59,7 +59,7 @@ def test_quantiles_leave_missing_values_out(n, level, seed):
     values[rng.random((n, 3)) < 0.3] = np.nan
     values[0, :2] = 1.0
     values[:, 2] = np.nan
-    low, high = _quantiles(values, level)
+    low, high = quantiles(values, level)
     expected = np.nanquantile(values[:, :2], [level, 1 - level], axis=0)
     np.testing.assert_allclose([low[:2], high[:2]], expected)
     assert np.isnan(low[2]) and np.isnan(high[2])
@@ -170,6 +170,23 @@ def test_of_two_equal_boxes_the_later_one_goes():
     box = a_box([0.2], [0.6], [1])
     assert irredundant(X, [box, box]) == [0]
     assert irredundant(X, [box, a_box([2.0], [3.0], [0])]) == [0]  # an empty one
+
+
+def test_features_are_taken_and_left_to_meet_a_number():
+    X = planted(n=600, p=5, size=300, features=(0, 2))
+    X[:300, 3] = np.random.default_rng(1).uniform(0.2, 0.8, size=300)
+    X[300:, 1] = np.random.default_rng(2).uniform(0.45, 0.5, size=300)
+    boxes = [a_box([0.45, 0.45], [0.55, 0.55], [0, 2]), a_box([0.45], [0.5], [1])]
+    more = with_dims(X, boxes, 4)
+    assert [box.features.tolist() for box in more] == [[0, 2, 3], [1]]
+    rows = hold(X, boxes[0])
+    np.testing.assert_array_equal(hold(X, more[0]), rows)
+    assert more[0].low[2] == X[rows, 3].min() and more[0].high[2] == X[rows, 3].max()
+    fewer = with_dims(X, boxes, 2)
+    assert [len(box.features) for box in fewer] == [1, 1]
+    assert set(fewer[0].features) < {0, 2} and fewer[0].low[0] == 0.45
+    assert [len(box.features) for box in with_dims(X, boxes, 100)] == [5, 5]
+    assert with_dims(X, [], 3) == []
 
 
 # -- merging --------------------------------------------------------------------------------------

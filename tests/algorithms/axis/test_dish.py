@@ -145,7 +145,7 @@ def test_the_tables_of_the_thesis(dims, seed):
     "table",
     [
         {"n_rows": 1000, "n_features": 15, "n_clusters": 4, "dims": 3, "noise": 0.1},
-        {"n_rows": 1000, "n_features": 100, "n_clusters": 5, "dims": 10},
+        {"n_rows": 500, "n_features": 60, "n_clusters": 4, "dims": 10},
         {"n_rows": 100, "n_features": 10, "n_clusters": 3, "dims": 4},
     ],
 )
@@ -188,12 +188,12 @@ def test_the_same_result_for_any_number_of_jobs():
 
 
 def test_min_samples_protects_from_features_that_fit_by_chance():
-    X, truth = planted_axes(800, 30, n_clusters=4, dims=5, random_state=0)
+    X, truth = planted_axes(400, 15, n_clusters=4, dims=5, random_state=0)
     finder = DiSH().fit(X)
-    assert finder.min_samples_ == int(np.ceil(20 + 3.5 * np.sqrt(20)))
+    assert finder.min_samples_ == int(np.ceil(10 + 3.5 * np.sqrt(10)))
     clustered = truth.subspaces.masks[truth.labels()]
     assert (finder.preference_ == clustered).all(axis=1).mean() > 0.9
-    low = DiSH(min_samples=20).fit(X)
+    low = DiSH(min_samples=10).fit(X)
     assert (low.preference_ == clustered).all(axis=1).mean() < 0.5
 
 

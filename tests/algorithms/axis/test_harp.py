@@ -16,6 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subscape.algorithms.axis.harp import HARP, linkage, renumbered, scales
 from subscape.algorithms.axis.harp_flat import (
     LEAST_VARIANCE,
+    actions,
     best_subtrees,
     description,
     level,
@@ -133,8 +134,9 @@ def test_tree_weighs_the_rows_below_each_node():
     merges = agglomerate(Z)
     finest = resolution(Z)
     nodes = tree(Z, merges, finest, 60)
-    rows_of = [c.rows for c in map(SubspaceClustering.from_linkage(linkage(merges, 60)).cluster,
-                                   range(59))]
+    rows_of = [
+        c.rows for c in map(SubspaceClustering.from_linkage(linkage(merges, 60)).cluster, range(59))
+    ]
     for m in (0, 17, 40, 58):
         variances = Z[rows_of[m]].var(axis=0, ddof=1)
         expected = savings(np.int64(len(rows_of[m])), variances, 60, finest)
@@ -156,6 +158,33 @@ def test_small_clusters_need_more_to_call_a_feature_relevant():
     assert (1 - few.variances >= 0.5).sum() > 5  # by chance
     masks = relevant_features(few, 200, np.full(50, LEAST_VARIANCE), 0.5)
     assert masks.sum() <= 2
+
+
+def test_actions_change_the_description_as_they_say():
+    rng = np.random.default_rng(5)
+    Z, labels = standard(rng.normal(size=(90, 4))), np.repeat(np.arange(6), 15)
+    Z[labels < 4, 0] = 0.05 * rng.normal(size=60)
+    finest = np.full(4, LEAST_VARIANCE)
+    before = description(Z, labels, finest)
+    done = actions(moments(Z, labels), 90, finest)
+    assert [action.change for action in done] == sorted((a.change for a in done), reverse=True)
+    assert {len(action.clusters) for action in done} >= {1, 2, 4}
+    # Four pieces of one cluster: joining all of them saves more than any pair.
+    assert done[0].clusters == (0, 1, 2, 3)
+    for change, clusters in done:
+        name = clusters[0] if len(clusters) > 1 else -1
+        after = renumbered(np.where(np.isin(labels, clusters), name, labels))
+        assert description(Z, after, finest) - before == pytest.approx(change)
+    for a in range(6):
+        pairs = [
+            action.change for action in done if len(action.clusters) == 2 and a in action.clusters
+        ]
+        best = max(
+            description(Z, renumbered(np.where(labels == a, b, labels)), finest) - before
+            for b in range(6)
+            if b != a
+        )
+        assert max(pairs) == pytest.approx(best)
 
 
 def test_refining_never_describes_worse():
@@ -246,9 +275,7 @@ def test_columns_of_few_values():
     X[:150, :3] = 1
     X[150:300, 2:5] = 2
     found = HARP().fit(X).clustering_
-    np.testing.assert_array_equal(
-        found.subspaces.masks, [[1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 0]]
-    )
+    np.testing.assert_array_equal(found.subspaces.masks, [[1, 1, 1, 0, 0, 0], [0, 0, 1, 1, 1, 0]])
     assert (found.labels()[:150] == 0).all() and (found.labels()[150:300] == 1).all()
 
 
@@ -296,6 +323,11 @@ def test_large_tables_are_sampled():
     np.testing.assert_array_equal(finder.sample_, again.sample_)
     plain = HARP(sample_size=300, reassign=False, random_state=0).fit(X)
     assert plain.clustering_.coverage > 0.8
+
+
+def test_many_rows_do_not_split_clusters():
+    X, truth = planted_axes(20_000, 20, n_clusters=8, dims=6, noise=0.1, random_state=0)
+    assert HARP(sample_size=2000).fit(X).clustering_ == truth
 
 
 def test_stops_in_time():

@@ -90,14 +90,14 @@ def test_the_tables_of_the_thesis(dims):
         {"noise": 0.1, "dims": [2, 3, 5, 8, 13]},
         {"noise": 0.1, "sizes": [0.5, 0.25, 0.13, 0.08, 0.04], "n_rows": 1000},
         {"noise": 0.1, "spread": 0.01},
-        {"n_rows": 200, "n_features": 500, "n_clusters": 3, "dims": 25, "noise": 0.1},
+        {"n_rows": 200, "n_features": 300, "n_clusters": 3, "dims": 25, "noise": 0.1},
         {"n_rows": 100, "n_features": 8, "n_clusters": 3, "dims": 4},
     ],
     ids=["noise", "normal", "dims", "sizes", "narrow", "wide", "small"],
 )
 def test_clusters_and_their_number_are_found(table):
     X, truth = planted_axes(**table, random_state=1)
-    finder = MineClus(random_state=0).fit(X)
+    finder = MineClus(max_candidates=2000, random_state=0).fit(X)
     assert finder.clustering_.n_clusters == truth.n_clusters
     assert clustering_error(truth, finder.clustering_) <= 0.015
 
@@ -231,6 +231,27 @@ def test_widths_by_feature(table):
         MineClus(width=[0.1, 0.2, 0.3]).fit(X)
     with pytest.raises(ValueError, match="1 are not, the first of them feature 4"):
         MineClus(width=np.where(np.arange(12) == 4, -1.0, 0.1)).fit(X)
+
+
+def test_the_average_number_of_features(table):
+    X, truth = table
+    assert MineClus(avg_dims=5, random_state=0).fit(X).clustering_ == truth
+    for avg_dims in (2.5, 7):
+        finder = MineClus(avg_dims=avg_dims, random_state=0).fit(X)
+        found = finder.clustering_
+        assert found.subspaces.dims.sum() == 4 * avg_dims
+        np.testing.assert_array_equal(finder.predict(X), finder.labels_)
+        part = found.subspaces.masks & truth.subspaces.masks[_order(truth, found)]
+        assert part.sum() == min(4 * avg_dims, 20)
+    with pytest.raises(ValueError, match="avg_dims=13 is more than the 12 features"):
+        MineClus(avg_dims=13).fit(X)
+
+
+def _order(truth, found):
+    """For each cluster found, the true one with which it shares most rows."""
+    return np.asarray(
+        (found.memberships.astype(int) @ truth.memberships.T.astype(int)).todense()
+    ).argmax(axis=1)
 
 
 @pytest.mark.parametrize("name, value", [("width", 0.0), ("alpha", 1.5), ("beta", 1.0)])

@@ -281,9 +281,7 @@ def test_planted_clusters_are_found_with_their_features(table):
 
 
 def test_rows_in_two_clusters():
-    X, truth = planted_axes(
-        1500, 20, n_clusters=6, dims=6, overlap=0.15, noise=0.1, random_state=0
-    )
+    X, truth = planted_axes(1500, 20, n_clusters=6, dims=6, overlap=0.15, noise=0.1, random_state=0)
     overlapping = P3C(overlap=True).fit(X).clustering_
     assert clustering_error(overlapping, truth) < 0.01
     assert not overlapping.is_row_disjoint

@@ -19,7 +19,7 @@ from subscape.measures import clustering_error
 
 def by_definition(X, eps, min_samples, delta, kappa, most):
     """Core rows, clusters of cores, preferences and, for other rows, the clusters in reach."""
-    n, p = X.shape
+    n = len(X)
     squares = np.square(X[:, None] - X)
     near = squares.sum(axis=2) <= eps**2
     variance = np.array([squares[i][near[i]].mean(axis=0) for i in range(n)])

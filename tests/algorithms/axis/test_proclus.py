@@ -202,10 +202,12 @@ def test_result_is_consistent(noisy, outliers, polish):
     firsts = [np.flatnonzero(labels == i)[0] for i in range(3)]
     assert firsts == sorted(firsts)
 
-    away = np.array([
-        [segmental(x, m, mask) for m, mask in zip(finder.medoids_, masks, strict=True)]
-        for x in noisy
-    ])
+    away = np.array(
+        [
+            [segmental(x, m, mask) for m, mask in zip(finder.medoids_, masks, strict=True)]
+            for x in noisy
+        ]
+    )
     nearest = away.argmin(axis=1)
     np.testing.assert_array_equal(labels[labels >= 0], nearest[labels >= 0])
     if outliers == "far":
@@ -213,8 +215,11 @@ def test_result_is_consistent(noisy, outliers, polish):
         outside = away.min(axis=1) > np.array(limits)[nearest]
     elif outliers == "spheres":
         limits = [
-            min(segmental(finder.medoids_[i], finder.medoids_[j], masks[i])
-                for j in range(3) if j != i)
+            min(
+                segmental(finder.medoids_[i], finder.medoids_[j], masks[i])
+                for j in range(3)
+                if j != i
+            )
             for i in range(3)
         ]
         outside = (away > np.array(limits)).all(axis=1)

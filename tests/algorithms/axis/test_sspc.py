@@ -109,8 +109,10 @@ def test_rows_go_where_they_add_most():
     limits = np.array([0.5, 0.8, 0.5])
     found = best_gain(Z, centres, dims, limits)
     for x, label in zip(Z, found, strict=True):
-        gains = [(1 - (x - c)[d] ** 2 / t).sum() if d.any() else -np.inf
-                 for c, d, t in zip(centres, dims, limits, strict=True)]
+        gains = [
+            (1 - (x - c)[d] ** 2 / t).sum() if d.any() else -np.inf
+            for c, d, t in zip(centres, dims, limits, strict=True)
+        ]
         assert label == (int(np.argmax(gains)) if max(gains) > 0 else -1)
     assert set(found) == {-1, 0, 1}
 
@@ -135,9 +137,7 @@ def test_small_tables_have_few_bins():
 
 def test_seed_groups_cover_different_clusters():
     X, truth = planted_axes(500, 30, n_clusters=5, dims=6, random_state=0)
-    private, public = seed_groups(
-        standard(X), [UNKNOWN] * 5, 10, 3, 20, np.random.default_rng(0)
-    )
+    private, public = seed_groups(standard(X), [UNKNOWN] * 5, 10, 3, 20, np.random.default_rng(0))
     assert private == {} and len(public) == 10
     labels, masks = truth.labels(), np.asarray(truth.subspaces.masks)
     covered = set()
@@ -272,7 +272,9 @@ def test_finds_small_clusters_of_few_features_alone():
 
 def test_clusters_take_the_numbers_that_labels_ask_for():
     hints = [
-        Hints(np.array([0, 1, 2]), NOTHING), Hints(NOTHING, np.array([3])), UNKNOWN,
+        Hints(np.array([0, 1, 2]), NOTHING),
+        Hints(NOTHING, np.array([3])),
+        UNKNOWN,
         Hints(np.array([5]), NOTHING),
     ]
     labels = np.array([2, 2, 0, -1, 3, 3])

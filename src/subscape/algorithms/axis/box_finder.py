@@ -20,7 +20,7 @@ from subscape.algorithms.axis.box_refinement import (
     refine_box,
     spread_box,
 )
-from subscape.algorithms.axis.box_selection import beats_chance, irredundant
+from subscape.algorithms.axis.box_selection import beats_chance, irredundant, with_dims
 from subscape.algorithms.axis.free_cells import FreeCells
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
 from subscape.core import SubspaceClustering
@@ -101,6 +101,7 @@ class BoxFinder(SubspaceFinder):
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "avg_dims": [Interval(Real, 1, None, closed="left"), None],
         "width": [Interval(Real, 0, None, closed="neither"), "array-like"],
         "alpha": [Interval(Real, 0, 1, closed="right"), None],
         "beta": [Interval(Real, 0, 1, closed="neither")],
@@ -115,7 +116,11 @@ class BoxFinder(SubspaceFinder):
     }
 
     def check_parameters(self, n_rows: int, n_features: int) -> None:
-        """Refuse widths that don't fit the table."""
+        """Refuse widths and numbers of features that don't fit the table."""
+        if self.avg_dims is not None and self.avg_dims > n_features:
+            raise SubscapeError(
+                f"avg_dims={self.avg_dims} is more than the {n_features} features of the table"
+            )
         width = np.asarray(self.width, dtype=np.float64)
         if width.ndim == 0:
             return
@@ -177,6 +182,8 @@ class BoxFinder(SubspaceFinder):
             sampled = np.sort(rng.choice(len(X), self.sample_size, replace=False))
         space = self._space(X[sampled])
         boxes, candidates, rounds = self._find_boxes(space, rng, watch)
+        if self.avg_dims is not None:
+            boxes = with_dims(space.table, boxes, round(self.avg_dims * len(boxes)))
         return self._found(X, sampled, boxes, candidates, rounds)
 
     def _space(self, table: Floats) -> Space:

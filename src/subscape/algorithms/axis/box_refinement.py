@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, rel_entr
 
-__all__ = ["Box", "feature_scales", "hold", "refine_box", "spread_box"]
+__all__ = ["Box", "feature_scales", "hold", "quantiles", "refine_box", "spread_box"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -80,7 +80,7 @@ def feature_scales(X: Floats) -> Floats:
     (p,) array of float
         Positive.
     """
-    low, high = _quantiles(X, 0.05)
+    low, high = quantiles(X, 0.05)
     scales = (high - low) / 0.9
     whole = np.nanmax(X, axis=0) - np.nanmin(X, axis=0)
     return np.where(scales > 0, scales, whole)
@@ -202,7 +202,7 @@ def concentrated_features(X: Floats, members: Flags, scales: Floats, known: Ints
     array of int
         Ascending.
     """
-    low, high = _quantiles(X[members], TRIM)
+    low, high = quantiles(X[members], TRIM)
     inside = _inside(X, low, high)
     kept = inside[members].mean(axis=0)
     even = EVEN_ROWS * np.minimum((high - low) / scales, 1.0)
@@ -240,7 +240,7 @@ def fit_intervals(
     """
     level = ndtr(-1.0) if last is None else _level_of_one_deviation(last.reach, last.strangers)
     values = X[:, features]
-    left, right = _quantiles(values[members], level)
+    left, right = quantiles(values[members], level)
     middle, deviation = (left + right) / 2, (right - left) / 2
     deviation = np.maximum(deviation, 1e-9 * scales[features])
     distances = np.abs(values[~members] - middle) / deviation
@@ -357,7 +357,7 @@ def _inside(values: Floats, low: Floats, high: Floats) -> Flags:
     return (values >= low) & (values <= high)
 
 
-def _quantiles(values: Floats, level: float) -> tuple[Floats, Floats]:
+def quantiles(values: Floats, level: float) -> tuple[Floats, Floats]:
     """Lower and upper quantile of every column, missing values left out."""
     missing = np.isnan(values)
     if not missing.any():

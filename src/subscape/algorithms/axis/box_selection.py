@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.algorithms.axis.box_refinement import Box, hold
+from subscape.algorithms.axis.box_refinement import Box, hold, quantiles
 
-__all__ = ["beats_chance", "irredundant"]
+__all__ = ["beats_chance", "irredundant", "with_dims"]
 
 #: A box needs this many times the rows expected by chance,
 SURPLUS = 2.0
@@ -20,6 +20,8 @@ CHOICES = 10.0
 #: A feature whose distinct values are this many times fewer than the rows is not continuous;
 #: so many rows are enough to tell.
 FEW_VALUES, FIRST_LOOK = 5, 2000
+#: Quantile level of minus one standard deviation of a normal distribution.
+ONE_DEVIATION = 0.1587
 #: A box is redundant if other boxes cover this share of it in each of its features.
 COVERED = 0.8
 
@@ -130,3 +132,63 @@ def irredundant(table: NDArray[np.float64], boxes: list[Box]) -> list[int]:
         if len(covered) == 0 or covered.mean(axis=0).min() >= COVERED:
             staying.remove(k)
     return staying
+
+
+def with_dims(table: NDArray[np.float64], boxes: list[Box], total: int) -> list[Box]:
+    """Give the boxes a number of features in total, those in which their rows vary the least.
+
+    Parameters
+    ----------
+    table : (n, p) array of float
+        The table.
+    boxes : list of Box
+        The clusters; a row in two boxes counts for the first.
+    total : int
+        Features of all boxes together; every box keeps at least one.
+
+    Returns
+    -------
+    list of Box
+        A box reaches over all its rows in a feature that is new to it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.algorithms.axis.box_refinement import Box
+    >>> from subscape.algorithms.axis.box_selection import with_dims
+    >>> table = np.random.default_rng(0).uniform(size=(100, 3)) * [1.0, 1.0, 0.5]
+    >>> table[0, 2] = 1.0
+    >>> box = Box(np.array([0]), np.array([0.2]), np.array([0.4]))
+    >>> [found.features.tolist() for found in with_dims(table, [box], 1)]
+    [[0]]
+    """
+    if not boxes:
+        return []
+    low, high = quantiles(table, ONE_DEVIATION)
+    whole = np.where(high > low, high - low, np.inf)
+    spread = np.full((len(boxes), table.shape[1]), np.inf)
+    members, taken = [], np.zeros(len(table), dtype=bool)
+    for k, box in enumerate(boxes):
+        rows = hold(table, box)
+        members.append(rows & ~taken if (rows & ~taken).any() else rows)
+        taken |= rows
+        low, high = quantiles(table[members[k]], ONE_DEVIATION)
+        spread[k] = (high - low) / whole
+    spread = np.where(np.isnan(spread), np.inf, spread)
+    first = spread.argmin(axis=1)
+    spread[np.arange(len(boxes)), first] = -np.inf
+    order = np.argsort(spread, axis=None, kind="stable")[: max(total, len(boxes))]
+    chosen = np.zeros(spread.shape, dtype=bool)
+    chosen.flat[order] = True
+    return [_with_features(table, *each) for each in zip(boxes, members, chosen, strict=True)]
+
+
+def _with_features(
+    table: NDArray[np.float64], box: Box, rows: NDArray[np.bool_], chosen: NDArray[np.bool_]
+) -> Box:
+    features = np.flatnonzero(chosen)
+    low = np.fmin.reduce(table[np.ix_(rows, features)], axis=0)
+    high = np.fmax.reduce(table[np.ix_(rows, features)], axis=0)
+    _, place, origin = np.intersect1d(features, box.features, return_indices=True)
+    low[place], high[place] = box.low[origin], box.high[origin]
+    return Box(features, low, high)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -16,6 +17,9 @@ from subscape.algorithms.base import Watch
 from subscape.kernels.discretize import equal_width_edges
 
 __all__ = ["CLIQUE"]
+
+#: Bins per column where no number is given.
+FEWEST_BINS, MOST_BINS = 5, 10
 
 
 class CLIQUE(GridFinder):
@@ -33,8 +37,9 @@ class CLIQUE(GridFinder):
 
     Parameters
     ----------
-    n_bins : int, default=10
-        Bins per column (the paper's ξ).
+    n_bins : int, optional
+        Bins per column (the paper's ξ). By default 10, in small tables fewer: half the square root
+        of the number of rows, but at least 5.
     density_threshold : float, default=0.0125
         Share of the rows that a unit must exceed to be dense (τ).
     min_rows : int, default=5
@@ -64,8 +69,8 @@ class CLIQUE(GridFinder):
     labels_ : (n_rows,) array of int
         The first cluster of each row; -1 for rows in none.
     boxes_ : list of (b, d, 2) arrays
-        For each cluster its boxes: lower and upper limits in each of its ``d`` features. Lower
-        limits belong to a box, upper ones only at the end of the range.
+        For each cluster its boxes: lower and upper limits in each of its ``d`` features, in the
+        order of the features. Lower limits belong to a box, upper ones don't.
     units_ : list of (u, d) arrays
         For each cluster the bins of its units.
     unit_counts_ : list of (u,) arrays
@@ -95,17 +100,18 @@ class CLIQUE(GridFinder):
     --------
     >>> from subscape.algorithms import CLIQUE
     >>> from subscape.datasets import planted_axes
-    >>> X, truth = planted_axes(500, 10, n_clusters=2, dims=3, random_state=0)
+    >>> from subscape.measures import clustering_error
+    >>> X, truth = planted_axes(500, 10, n_clusters=3, dims=4, random_state=1)
     >>> finder = CLIQUE().fit(X)
-    >>> finder.clustering_.subspaces == truth.subspaces
+    >>> finder.clustering_.n_clusters, round(clustering_error(finder.clustering_, truth), 2)
+    (3, 0.02)
+    >>> " <= x" in finder.describe(0)
     True
-    >>> finder.describe(0)
-    ''
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **GridFinder._parameter_constraints,
-        "n_bins": [Interval(Integral, 2, 65535, closed="both")],
+        "n_bins": [Interval(Integral, 2, 65535, closed="both"), None],
         "density_threshold": [Interval(Real, 0, 1, closed="neither")],
         "min_rows": [Interval(Integral, 1, None, closed="left")],
         "prune": ["boolean"],
@@ -113,7 +119,7 @@ class CLIQUE(GridFinder):
 
     def __init__(
         self,
-        n_bins: int = 10,
+        n_bins: int | None = None,
         density_threshold: float = 0.0125,
         *,
         min_rows: int = 5,
@@ -137,9 +143,12 @@ class CLIQUE(GridFinder):
         self.progress = progress
 
     def _grid(self, X: NDArray[np.float64]) -> Grid:
-        exceeded = int(np.floor(self.density_threshold * len(X)))
-        least = np.full(self.n_bins, max(exceeded + 1, self.min_rows), dtype=np.int64)
-        edges = equal_width_edges(X.min(axis=0), X.max(axis=0), self.n_bins)
+        n_bins = self.n_bins
+        if n_bins is None:
+            n_bins = min(MOST_BINS, max(FEWEST_BINS, math.isqrt(len(X)) // 2))
+        exceeded = math.floor(self.density_threshold * len(X))
+        least = np.full(n_bins, max(exceeded + 1, self.min_rows), dtype=np.int64)
+        edges = equal_width_edges(X.min(axis=0), X.max(axis=0), n_bins)
         return make_grid(X, list(edges), [least] * X.shape[1])
 
     def _clusters(self, grid: Grid, items: Items, watch: Watch) -> list[UnitCluster]:

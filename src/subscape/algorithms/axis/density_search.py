@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ __all__ = [
 
 Bits = NDArray[np.uint64]
 
+FEWEST_STEPS, MOST_STEPS = 3, 20
 #: A cluster of which this share of the rows hangs together in more columns is not maximal.
 SAME_ROWS = 0.9
 REMEDY = "make eps smaller or min_samples larger"
@@ -60,11 +62,9 @@ class Surprise:
     ----------
     columns : (p, n) array
         The table, one line per column.
-    resolution : int
-        Into how many steps a column is cut to say where a box begins and ends.
     """
 
-    def __init__(self, columns: NDArray[np.float64], resolution: int = 20) -> None:
+    def __init__(self, columns: NDArray[np.float64]) -> None:
         self.n_columns, self.n_rows = columns.shape
         self.columns = columns
         self.ascending = np.sort(columns, axis=1)
@@ -74,7 +74,9 @@ class Surprise:
         for j in range(self.n_columns):
             self.smaller[j] = self.ascending[j].searchsorted(columns[j])
             self.not_larger[j] = self.ascending[j].searchsorted(columns[j], side="right")
-        self.bits_per_side = np.log2(resolution * (resolution + 1) / 2)
+        # Steps into which a column is cut to say where a box begins and ends: fewer for few rows.
+        steps = min(MOST_STEPS, max(FEWEST_STEPS, math.isqrt(self.n_rows) // 2))
+        self.bits_per_side = math.log2(steps * (steps + 1) / 2)
 
     def expected(self, cluster: DensityCluster) -> float:
         """Share of the rows expected in the box if columns were independent.
@@ -248,9 +250,7 @@ def only_maximal(clusters: list[DensityCluster], n_rows: int) -> list[DensityClu
     return kept
 
 
-def _promising_columns(
-    surprise: Surprise, max_candidates: int, watch: Watch
-) -> list[int] | None:
+def _promising_columns(surprise: Surprise, max_candidates: int, watch: Watch) -> list[int] | None:
     """The most uneven columns, as many as can be combined in pairs; None if that is all."""
     most = max(2, int(np.sqrt(2 * max_candidates)))
     if surprise.n_columns <= most:
@@ -312,9 +312,7 @@ def _best_within(
     )
 
 
-def _from_parts(
-    space: Density, columns: Subspace, level: dict[Subspace, _Found]
-) -> _Found | None:
+def _from_parts(space: Density, columns: Subspace, level: dict[Subspace, _Found]) -> _Found | None:
     """Search a subspace within the clusters of its smallest part."""
     parts = [columns[:j] + columns[j + 1 :] for j in range(len(columns))]
     if any(part not in level for part in parts):
@@ -342,9 +340,7 @@ def _search_within(
     else:
         members, possible = (unpack(bits, n_rows) for bits in limits)
         parts = [cluster.rows[members[cluster.rows]] for cluster in within]
-    clusters = [
-        cluster for rows in parts for cluster in _clusters(space, columns, rows, possible)
-    ]
+    clusters = [cluster for rows in parts for cluster in _clusters(space, columns, rows, possible)]
     if not clusters:
         return None
     in_any, core = np.zeros(n_rows, dtype=bool), np.zeros(n_rows, dtype=bool)

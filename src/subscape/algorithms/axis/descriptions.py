@@ -73,7 +73,8 @@ def boxes_in_values(
     Returns
     -------
     (b, d, 2) array of float
-        Lower limits belong to the box; upper ones only where they end the last bin.
+        Lower limits belong to the box, upper ones don't: the largest value of a column is inside
+        because the last bin ends just above it.
 
     Examples
     --------
@@ -82,7 +83,10 @@ def boxes_in_values(
     >>> boxes_in_values(np.array([[[0, 2]]]), [np.array([0.0, 0.5, 1.0, 1.5])])
     array([[[0., 1.]]])
     """
-    columns = [edges[j][boxes[:, j]] for j in range(boxes.shape[1])]
+    columns = []
+    for j, limits in enumerate(edges):
+        open_ended = np.append(limits[:-1], np.nextafter(limits[-1], np.inf))
+        columns.append(open_ended[boxes[:, j]])
     return np.stack(columns, axis=1)
 
 
@@ -101,11 +105,11 @@ def box_text(boxes: NDArray[np.float64], names: Sequence[str]) -> str:
     >>> import numpy as np
     >>> from subscape.algorithms.axis.descriptions import box_text
     >>> box_text(np.array([[[0.0, 1.0], [2.0, 2.5]]]), ["age", "salary"])
-    '0 <= age <= 1 and 2 <= salary <= 2.5'
+    '0 <= age < 1 and 2 <= salary < 2.5'
     """
     terms = [
         " and ".join(
-            f"{low:.6g} <= {name} <= {high:.6g}"
+            f"{low:.6g} <= {name} < {high:.6g}"
             for name, (low, high) in zip(names, box.tolist(), strict=True)
         )
         for box in boxes

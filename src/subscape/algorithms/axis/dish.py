@@ -248,9 +248,7 @@ class DiSH(SubspaceFinder):
         preferred[box.features] = True
         return preferred
 
-    def _walk(
-        self, table: FloatArray, preference: Flags, min_samples: int, watch: Watch
-    ) -> Walk:
+    def _walk(self, table: FloatArray, preference: Flags, min_samples: int, watch: Watch) -> Walk:
         n_rows = len(table)
         walk = begin_walk(*table.shape)
         distinct, which = np.unique(pack(preference), axis=0, return_inverse=True)

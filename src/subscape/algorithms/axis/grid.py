@@ -66,9 +66,7 @@ class UnitCluster(NamedTuple):
     """Rows in each unit."""
 
 
-def make_grid(
-    X: FloatArray, edges: Sequence[FloatArray], least: Sequence[IntArray]
-) -> Grid:
+def make_grid(X: FloatArray, edges: Sequence[FloatArray], least: Sequence[IntArray]) -> Grid:
     """Put the rows of ``X`` into bins."""
     bins = assign_bins(X, edges)
     counts = [
@@ -107,9 +105,7 @@ def clusters_in(grid: Grid, subspaces: Iterable[Subspace]) -> Iterator[UnitClust
         yield from joined(columns, path[-1].units, path[-1].counts)
 
 
-def joined(
-    columns: Subspace, units: NDArray[np.int32], counts: IntArray
-) -> Iterator[UnitCluster]:
+def joined(columns: Subspace, units: NDArray[np.int32], counts: IntArray) -> Iterator[UnitCluster]:
     """Join units of one subspace that share a face."""
     if len(units) == 0:
         return
@@ -141,9 +137,7 @@ def _refined(grid: Grid, above: _Level | None, column: int) -> _Level:
             np.array([grid.n_rows]),
             np.zeros(1, dtype=np.int64),
         )
-    found = refine_units(
-        grid.bins[column], above.rows, above.unit, above.least, grid.least[column]
-    )
+    found = refine_units(grid.bins[column], above.rows, above.unit, above.least, grid.least[column])
     units = np.column_stack([above.units[found.parent], found.value])
     least = np.maximum(above.least[found.parent], grid.least[column][found.value])
     return _Level(column, found.rows, found.unit, units, found.counts, least)

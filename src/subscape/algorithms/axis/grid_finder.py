@@ -1,4 +1,4 @@
-"""What CLIQUE and MAFIA share: dense units of a grid become clusters, of which some are reported."""
+"""What CLIQUE and MAFIA share: dense units of a grid become clusters, some are reported."""
 
 from __future__ import annotations
 
@@ -165,9 +165,7 @@ def _row_finder(
     return rows
 
 
-def clusters_of_all_units(
-    grid: Grid, subspaces: list[Subspace], watch: Watch
-) -> list[UnitCluster]:
+def clusters_of_all_units(grid: Grid, subspaces: list[Subspace], watch: Watch) -> list[UnitCluster]:
     """Clusters of the dense units of these subspaces, as far as the time allows."""
 
     def in_time() -> Iterator[Subspace]:

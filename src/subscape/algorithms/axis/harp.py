@@ -203,8 +203,10 @@ class HARP(SubspaceFinder):
         alike = np.full(n_rows - 1, n_features)
         merges = Merges(0 * right, right, 0 * right, alike.astype(float), alike)
         fitted = self._hierarchy(merges, np.arange(n_rows))
-        return super()._one_cluster(table)._replace(
-            attributes=fitted | {"relevance_": np.ones((1, n_features))}
+        return (
+            super()
+            ._one_cluster(table)
+            ._replace(attributes=fitted | {"relevance_": np.ones((1, n_features))})
         )
 
     def _find(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
@@ -328,13 +330,16 @@ def scales(X: Floats) -> Floats:
 
 
 def renumbered(labels: Ints) -> Ints:
-    """Number clusters by their first rows."""
+    """Number clusters by their first rows.
+
+    >>> renumbered(np.array([3, -1, 1, 3]))
+    array([ 0, -1,  1,  0])
+    """
     found, first = np.unique(labels, return_index=True)
     order = found[np.argsort(first)]
     order = order[order >= 0]
-    number = np.empty(len(order) + 1, np.int64)
+    number = np.full(labels.max() + 2, -1)
     number[order] = np.arange(len(order))
-    number[-1] = -1
     return number[labels]
 
 

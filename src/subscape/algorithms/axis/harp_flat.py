@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ Ints = NDArray[np.int64]
 LEAST_VARIANCE = 1e-4
 #: A row is noise if the whole table's distribution is that much likelier to have made it.
 NOISE_ODDS = 100.0
+#: Most clusters joined at once.
+LONGEST_CHAIN = 12
 #: Rounds of putting rows into the cluster that describes them best.
 ROUNDS = 10
 
@@ -123,7 +125,7 @@ def tree(Z: Floats, merges: Merges, finest: Floats, n_rows: int) -> Tree:
     for m, (i, j) in enumerate(zip(merges.left, merges.right, strict=True)):
         children[m] = node[i], node[j]
         node[i], node[j] = n + m, -1
-        variances[i] = _pooled(sizes, means, variances, i, j)
+        variances[i] = pooled(sizes[i], means[i], variances[i], sizes[j], means[j], variances[j])
         means[i] = (sizes[i] * means[i] + sizes[j] * means[j]) / (sizes[i] + sizes[j])
         sizes[i] += sizes[j]
         all_sizes[n + m] = sizes[i]
@@ -131,11 +133,13 @@ def tree(Z: Floats, merges: Merges, finest: Floats, n_rows: int) -> Tree:
     return Tree(children, all_sizes, worth, node[node >= 0])
 
 
-def _pooled(sizes: Ints, means: Floats, variances: Floats, i: int, j: int | Ints) -> Floats:
-    """Variances of the union of cluster ``i`` with cluster(s) ``j``."""
-    a, b = sizes[i], np.asarray(sizes[j])[..., None]
-    squares = (a - 1) * variances[i] + (b - 1) * variances[j]
-    return (squares + a * b / (a + b) * (means[i] - means[j]) ** 2) / (a + b - 1)
+def pooled(
+    size: Any, mean: Floats, variance: Floats, sizes: Any, means: Floats, variances: Floats
+) -> Floats:
+    """Variances of the union of one group of rows with another, or with each of several."""
+    a, b = size, np.asarray(sizes)[..., None]
+    squares = (a - 1) * variance + (b - 1) * variances
+    return (squares + a * b / (a + b) * (mean - means) ** 2) / (a + b - 1)
 
 
 def level(merges: Merges, n_rows: int, n_clusters: int) -> Ints:
@@ -276,9 +280,7 @@ def place(odds: Floats) -> Ints:
     return best
 
 
-def reassign(
-    Z: Floats, labels: Ints, finest: Floats, least: float, *, at_least: int = 0
-) -> Ints:
+def reassign(Z: Floats, labels: Ints, finest: Floats, least: float, *, at_least: int = 0) -> Ints:
     """Put rows into the cluster that describes them best until nothing changes.
 
     A cluster that loses all its rows is dropped, unless fewer than ``at_least`` would be left:
@@ -301,28 +303,47 @@ def reassign(
 
 
 class Action(NamedTuple):
-    """Join clusters ``a`` and ``b``, or dissolve ``a`` into noise if they are the same."""
+    """Join clusters or, if only one is named, dissolve it into noise."""
 
     change: float
-    a: int
-    b: int
+    clusters: tuple[int, ...]
 
 
 def actions(found: Moments, n_rows: int, finest: Floats) -> list[Action]:
-    """For each cluster the best union with a later one, and its end; what saves most first."""
+    """For each cluster its end, the best pair and the best longer union; the most saving first."""
     worth = savings(found.sizes, found.variances, n_rows, finest)
-    result = []
+    result = [Action(float(-own), (a,)) for a, own in enumerate(worth)]
     for a in range(len(worth)):
-        result.append(Action(float(-worth[a]), a, a))
-        later = np.arange(a + 1, len(worth))
-        if len(later):
-            pooled = _pooled(found.sizes, found.means, found.variances, a, later)
-            union = savings(found.sizes[a] + found.sizes[later], pooled, n_rows, finest)
-            change = union - worth[a] - worth[later]
-            b = int(change.argmax())
-            result.append(Action(float(change[b]), a, int(later[b])))
-    result.sort(key=lambda action: (-action.change, action.a, action.b))
+        chain = _chain(found, worth, a, n_rows, finest)
+        result += chain[:1]
+        longer = max(chain[1:], default=None)
+        if longer is not None and longer.change > max(chain[0].change, 0):
+            result.append(longer)
+    result.sort(key=lambda action: (-action.change, action.clusters))
     return result
+
+
+def _chain(found: Moments, worth: Floats, a: int, n_rows: int, finest: Floats) -> list[Action]:
+    """Unions of 2, 3, … clusters, each the last one with the cluster that suits it best.
+
+    A cluster cut into pieces in two features is worth joining only as a whole.
+    """
+    clusters, before = [a], worth[a]
+    size, mean, variance = found.sizes[a], found.means[a], found.variances[a]
+    chain = []
+    others = np.delete(np.arange(len(worth)), a)
+    while len(others) and len(clusters) < LONGEST_CHAIN:
+        sizes, means, variances = found.sizes[others], found.means[others], found.variances[others]
+        union = pooled(size, mean, variance, sizes, means, variances)
+        after = savings(size + sizes, union, n_rows, finest)
+        b = int((after - worth[others]).argmax())
+        clusters.append(int(others[b]))
+        before += worth[others[b]]
+        mean = (size * mean + sizes[b] * means[b]) / (size + sizes[b])
+        size, variance = size + sizes[b], union[b]
+        others = np.delete(others, b)
+        chain.append(Action(float(after[b] - before), tuple(sorted(clusters))))
+    return chain
 
 
 def refine(
@@ -341,13 +362,14 @@ def refine(
             return labels
         name = np.arange(n_left)
         touched: set[int] = set()
-        for action in actions(moments(Z, labels), len(Z), finest):
-            if n_left == target or (action.change <= 0 and (n_clusters is None or touched)):
+        for change, clusters in actions(moments(Z, labels), len(Z), finest):
+            if n_left == target or (change <= 0 and (n_clusters is None or touched)):
                 break
-            if not touched & {action.a, action.b}:
-                touched |= {action.a, action.b}
-                name[action.b] = action.a if action.a != action.b else -1
-                n_left -= 1
+            fewer = max(len(clusters) - 1, 1)
+            if not touched.intersection(clusters) and n_left - fewer >= target:
+                touched.update(clusters)
+                name[list(clusters)] = clusters[0] if len(clusters) > 1 else -1
+                n_left -= fewer
         if not touched:
             return labels
         labels = np.where(labels < 0, -1, name[labels])

@@ -77,8 +77,8 @@ class MAFIA(GridFinder):
     labels_ : (n_rows,) array of int
         The first cluster of each row; -1 for rows in none.
     boxes_ : list of (b, d, 2) arrays
-        For each cluster its boxes: lower and upper limits in each of its ``d`` features. Lower
-        limits belong to a box, upper ones only at the end of the range.
+        For each cluster its boxes: lower and upper limits in each of its ``d`` features, in the
+        order of the features. Lower limits belong to a box, upper ones don't.
     units_ : list of (u, d) arrays
         For each cluster the bins of its units.
     unit_counts_ : list of (u,) arrays
@@ -108,10 +108,14 @@ class MAFIA(GridFinder):
     --------
     >>> from subscape.algorithms import MAFIA
     >>> from subscape.datasets import planted_axes
-    >>> X, truth = planted_axes(1000, 10, n_clusters=2, dims=3, random_state=0)
+    >>> from subscape.measures import clustering_error
+    >>> X, truth = planted_axes(500, 10, n_clusters=3, dims=4, random_state=1)
     >>> finder = MAFIA().fit(X)
-    >>> finder.clustering_.subspaces == truth.subspaces
-    True
+    >>> finder.clustering_.n_clusters, round(clustering_error(finder.clustering_, truth), 2)
+    (3, 0.06)
+    >>> finder.describe(0).split(" and ")
+    ['0.364343 <= x0 < 0.427946', '0.230031 <= x1 < 0.259233', '0.527022 <= x3 < 0.596332',
+     '0.823341 <= x6 < 0.892715']
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

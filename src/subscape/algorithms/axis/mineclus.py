@@ -31,6 +31,9 @@ class MineClus(BoxFinder):
     ----------
     n_clusters : int or None, default=None
         Number of clusters (k). By default as many as are clearly more than chance.
+    avg_dims : float or None, default=None
+        Features per cluster on average, if known: features are then taken and left until it is
+        met, those in which a cluster varies the least first. By default each box keeps its own.
     width : float or array of shape (n_features,), default=0.06
         How close is close (w): two rows match in a feature if they differ by no more. One number
         is a share of each feature's range (from the 5th to the 95th percentile, over 0.9); an
@@ -122,6 +125,7 @@ class MineClus(BoxFinder):
         self,
         n_clusters: int | None = None,
         *,
+        avg_dims: float | None = None,
         width: Any = 0.06,
         alpha: float | None = None,
         beta: float = 0.25,
@@ -137,6 +141,7 @@ class MineClus(BoxFinder):
         progress: Any = None,
     ) -> None:
         self.n_clusters = n_clusters
+        self.avg_dims = avg_dims
         self.width = width
         self.alpha = alpha
         self.beta = beta

@@ -58,9 +58,7 @@ FULLEST = 3
 CLOSE = 0.2
 
 
-def feature_scores(
-    rows: Floats, threshold: Threshold, medians: Floats | None = None
-) -> Floats:
+def feature_scores(rows: Floats, threshold: Threshold, medians: Floats | None = None) -> Floats:
     """Contribution of every feature to the objective (phi_ij), for a cluster of these rows.
 
     Positive just where the feature is selected. The distance of mean and median tells a split or
@@ -196,9 +194,7 @@ class _Left:
 class _Draw:
     """Draws grids and finds full cells in them."""
 
-    def __init__(
-        self, Z: Floats, grid_dims: int, n_grids: int, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, Z: Floats, grid_dims: int, n_grids: int, rng: np.random.Generator) -> None:
         self.Z = Z
         self.low = Z.min(axis=0)
         self.n_bins = n_bins(len(Z))

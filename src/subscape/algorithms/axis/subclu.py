@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
@@ -28,9 +29,10 @@ __all__ = ["SUBCLU"]
 
 FloatArray = NDArray[np.float64]
 
-#: Radius where none is given, as share of the spread of a column, and the multiples of it at
-#: which clusters grow: distances are larger in more columns.
-RADIUS, GROWTH = 0.04, (1, 2, 4)
+#: Where no radius is given, a neighbourhood in two columns must be so many times as dense as evenly
+#: spread rows, and clusters grow at these multiples of the radius: distances are larger in more
+#: columns.
+DENSER, GROWTH = 4.0, (1, 2, 4)
 #: Share of the rows that a neighbourhood must hold where no number is given, and the fewest rows.
 NEIGHBOUR_SHARE, FEWEST_NEIGHBOURS = 0.02, 5
 
@@ -53,8 +55,10 @@ class SUBCLU(SubspaceFinder):
     ----------
     eps : float, optional
         Radius of a neighbourhood, in the units of the table (the paper's ε). By default the
-        features are scaled by their spread (the range of the inner 98 %), pairs of features are
-        searched at 0.04, and clusters are grown at 0.04, 0.08 and 0.16.
+        features are scaled by their spread (the range of the inner 98 %), and in two features a
+        neighbourhood must be four times as dense as if rows were spread evenly. With
+        ``min_samples`` of 2 % of the rows that is a radius of 0.04. Clusters are grown at one, two
+        and four times this radius.
     min_samples : int, optional
         Rows in the neighbourhood of a core row (m). By default 2 % of the rows, at least 5.
     p : {1, 2, inf}, default=2
@@ -184,7 +188,8 @@ class SUBCLU(SubspaceFinder):
         columns, radii = X.T, [self.eps]
         if self.eps is None:
             columns = X.T / _spread(X)[:, None]
-            radii = [RADIUS * factor for factor in GROWTH]
+            radius = math.sqrt(min_samples / (DENSER * math.pi * len(X)))
+            radii = [radius * factor for factor in GROWTH]
         if self.report != "nonredundant":
             radii = radii[:1]
         return [

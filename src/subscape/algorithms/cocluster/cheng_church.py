@@ -228,9 +228,7 @@ class ChengChurch(SubspaceFinder):
             shuffled = rng.permuted(shuffled, axis=0)
         return largest
 
-    def _search_one(
-        self, hidden: FloatArray, table: FloatArray, delta: float
-    ) -> Bicluster | None:
+    def _search_one(self, hidden: FloatArray, table: FloatArray, delta: float) -> Bicluster | None:
         """The bicluster that deletion and addition lead to; None if the residue stays too large."""
         rows, columns = self._multiple_deletion(hidden, delta)
         deleted = delete_nodes(hidden, rows, columns, delta)

@@ -109,9 +109,7 @@ def shortest(
     return Chosen(best[1], best[2], tried)  # type: ignore[index]
 
 
-def extended(
-    X: FloatArray, sample: Sample, labels: Labels, min_size: int, watch: Watch
-) -> Settled:
+def extended(X: FloatArray, sample: Sample, labels: Labels, min_size: int, watch: Watch) -> Settled:
     """Settle all rows of a table on the clusters of a sample of them."""
     describe = Description(X)
     everywhere = moved(X, sample.spread(labels, len(X)), describe)

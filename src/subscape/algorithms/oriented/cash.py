@@ -48,9 +48,9 @@ class CASH(SubspaceFinder):
 
     All hyperplanes through a row form a curve in the space of angles and offsets; where many curves
     meet within a small box, many rows lie on one hyperplane. The fullest box is found by halving
-    boxes of angles, best first. The rows of it are searched again within their hyperplane, for flats
-    of lower dimension; what is left there and large enough is a cluster of its own. No neighbourhood
-    is looked at: clusters may cross, and be sparse among noise.
+    boxes of angles, best first. The rows of it are searched again within their hyperplane, for
+    flats of lower dimension; what is left there and large enough is a cluster of its own. No
+    neighbourhood is looked at: clusters may cross, and be sparse among noise.
 
     The *subspace* of a cluster is what its flat leaves out, the directions in which its points are
     alike; the flat itself is ``clustering_.complement()``.
@@ -98,8 +98,8 @@ class CASH(SubspaceFinder):
 
     Notes
     -----
-    E. Achtert, C. Böhm, J. David, P. Kröger and A. Zimek, *Robust Clustering in Arbitrarily Oriented
-    Subspaces*, SDM 2008, doi:10.1137/1.9781611972788.69. The paper cuts the offsets into slices and
+    E. Achtert, C. Böhm, J. David, P. Kröger and A. Zimek, *Robust Clustering in Arbitrarily
+    Oriented Subspaces*, SDM 2008, doi:10.1137/1.9781611972788.69. The paper cuts the offsets into slices and
     descends greedily; here a window of the same width takes the best offset of each box, so that no
     cluster is cut in two, the extremes of the curves are exact, and the rows are turned to their
     principal axes first, so that the result does not depend on the orientation of the table.
@@ -114,7 +114,7 @@ class CASH(SubspaceFinder):
     >>> X, truth = planted_oriented(3, ((1, 200), (2, 300)), random_state=0)
     >>> finder = CASH().fit(X)
     >>> finder.flat_dims_.tolist(), bool(adjusted_rand_score(truth, finder.labels_) > 0.9)
-    ([2, 1], True)
+    ([1, 2], True)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -169,9 +169,7 @@ class CASH(SubspaceFinder):
         span = span_of(X)
         rows = span.rows @ np.linalg.eigh(span.rows.T @ span.rows)[1][:, ::-1]
         sample = sample_of(rows, self.search_rows if self.refine else len(X))
-        attempts = (
-            self._attempt(sample.X, setting, watch) for setting in self._settings(sample)
-        )
+        attempts = (self._attempt(sample.X, setting, watch) for setting in self._settings(sample))
         chosen = shortest(attempts, sample.X, watch, refine=self.refine)
         best, end = chosen.attempt, chosen.settled
         jitter, size = best.setting

@@ -18,9 +18,13 @@ Labels = NDArray[np.intp]
 
 #: Variances are told apart down to this share of the largest one of the table.
 SMALLEST_VARIANCE = 1e-8
-#: Nats per parameter in units of log(rows). Twice the usual half: patches of flats have edges,
-#: which normal distributions fit a little better in pieces than as a whole.
-PARAMETER_COST = 1.0
+#: Nats per parameter in units of log(rows). Three times the usual half: patches of flats have
+#: edges, which normal distributions fit a little better in pieces than as a whole.
+PARAMETER_COST = 1.5
+#: Rows are alike if their variance across the flat is below this share of the table's.
+TIGHT = 0.25
+#: Added to the length of clusters that are no such thing.
+PROHIBITIVE = 1e15
 #: A flat of dimension q is fitted to more than so many times q rows.
 ROWS_PER_DIMENSION = 3
 
@@ -75,12 +79,15 @@ class Description:
 
     def __init__(self, X: FloatArray) -> None:
         self.n_rows, self.n_features = X.shape
-        widest = float(np.linalg.eigvalsh(X.T @ X / len(X))[-1])
+        variances = np.linalg.eigvalsh(X.T @ X / len(X))
+        widest = float(variances[-1])
         self.smallest = max(SMALLEST_VARIANCE * widest, np.finfo(float).tiny)
+        #: Largest variance across a flat, in every direction on average.
+        self.largest = max(TIGHT * float(variances.mean()), self.smallest)
         #: Nats per row of noise, its label aside.
         self.noise = 0.5 * self.n_features * np.log(12.0 * max(widest, self.smallest))
 
-    def clusters(self, moments: Moments) -> Lengths:
+    def clusters(self, moments: Moments, cost: float = PARAMETER_COST) -> Lengths:
         """Length of each cluster with the best dimension of its flat, parameters and labels in."""
         p, counts = self.n_features, moments.counts[:, None]
         values = np.linalg.eigvalsh(moments.covariances())[:, ::-1]
@@ -91,8 +98,9 @@ class Description:
         nats = 0.5 * counts * (along + (p - dims) * np.log(across) + p * np.log(2 * np.pi * np.e))
         # Centre, orientation, spreads along the flat, spread across it.
         parameters = p + dims * (2 * p - dims - 1) / 2 + dims + 1
-        nats += PARAMETER_COST * parameters * np.log(self.n_rows)
-        nats[(dims > 0) & (ROWS_PER_DIMENSION * dims >= counts)] = np.inf
+        nats += cost * parameters * np.log(self.n_rows)
+        nats[(dims > 0) & (ROWS_PER_DIMENSION * dims >= counts)] += PROHIBITIVE
+        nats[across > self.largest] += PROHIBITIVE
         best = nats.argmin(axis=1)
         shortest = nats[np.arange(len(nats)), best]
         return Lengths(shortest + self.labels(moments.counts), best)

@@ -103,7 +103,7 @@ class LMCLUS(SubspaceFinder):
     >>> X, truth = planted_oriented(3, ((1, 200), (2, 300)), random_state=0)
     >>> finder = LMCLUS(random_state=0).fit(X)
     >>> finder.flat_dims_.tolist(), bool(adjusted_rand_score(truth, finder.labels_) > 0.9)
-    ([2, 1], True)
+    ([1, 2], True)
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -9,14 +9,16 @@ from numpy.typing import NDArray
 
 from subscape.algorithms.progress import Watch
 
-from .description import Description, FloatArray, Labels, Moments
+from .description import PARAMETER_COST, Description, FloatArray, Labels, Moments
 from .flats import Flat, squared_residuals
 
 #: Up to so many clusters all pairs are tried for merging, beyond only those with close centres.
 MOST_ALL_PAIRS = 40
 CLOSE_CENTRES = 10
-#: Rounds of joining pieces and moving rows, and steps of moving rows in each.
-MOST_ROUNDS = 5
+#: Cost of a parameter in the rounds of joining pieces and moving rows. At first it is low: small
+#: pieces, hardly worth their parameters, must not join with what is no piece of their flat.
+COSTS = (0.5, 1.0, PARAMETER_COST, PARAMETER_COST, PARAMETER_COST)
+#: Steps of moving rows in each round.
 MOST_STEPS = 30
 
 
@@ -51,12 +53,12 @@ def settled(
     watch : Watch, optional
         Ends the rounds when its time is up.
     """
-    labels = without_small(labels, min_size)
-    for _ in range(MOST_ROUNDS):
+    for cost in COSTS:
         before = labels
-        labels = without_small(merged(X, labels, describe), min_size)
-        labels = without_small(moved(X, labels, describe), min_size)
-        if np.array_equal(labels, before) or (watch is not None and watch.out_of_time()):
+        labels = without_small(merged(X, labels, describe, cost), min_size)
+        labels = without_small(moved(X, labels, describe, cost), min_size)
+        settles = cost == PARAMETER_COST and np.array_equal(labels, before)
+        if settles or (watch is not None and watch.out_of_time()):
             break
     dims = describe.clusters(Moments.of(X, labels)).dims
     return Settled(labels, dims, describe.total(X, labels))
@@ -70,51 +72,54 @@ def without_small(labels: Labels, min_size: int) -> Labels:
     return number[labels]
 
 
-def merged(X: FloatArray, labels: Labels, describe: Description) -> Labels:
-    """Join two clusters, or give one up as noise, as long as the description gets shorter."""
+def merged(
+    X: FloatArray, labels: Labels, describe: Description, cost: float = PARAMETER_COST
+) -> Labels:
+    """Join two clusters as long as the description gets shorter; then give up clusters as noise.
+
+    Pieces of a flat may be too small to be worth their parameters, so joining comes first.
+    """
     moments = Moments.of(X, labels)
     k = len(moments.counts)
     if k == 0:
         return labels
-    own = describe.clusters(moments).nats
+    own = describe.clusters(moments, cost).nats
     alive = np.ones(k, bool)
     name = np.arange(k)
     partners = _partners(moments)
     gains = np.full((k, k), -np.inf)
     first, second = np.nonzero(np.triu(partners, 1))
     if len(first):
-        together = describe.clusters(moments.joined(first, second)).nats
+        together = describe.clusters(moments.joined(first, second), cost).nats
         gains[first, second] = own[first] + own[second] - together
-    noise = float(np.count_nonzero(labels < 0))
-    while alive.any():
-        left = np.flatnonzero(alive)
-        as_noise = moments.counts[left] * describe.noise
-        as_noise += describe.labels(noise + moments.counts[left]) - describe.labels(np.array(noise))
-        given_up = own[left] - as_noise
-        worst = int(given_up.argmax())
+    while True:
         i, j = np.unravel_index(gains.argmax(), gains.shape)
-        if max(gains[i, j], given_up[worst]) <= 0:
+        if gains[i, j] <= 0:
             break
-        if given_up[worst] >= gains[i, j]:
-            gone = left[worst]
-            noise += moments.counts[gone]
-            name[name == gone] = -1
-        else:
-            gone = j
-            for part in moments:
-                part[i] += part[j]
-            own[i] = describe.clusters(Moments(*(part[i : i + 1] for part in moments))).nats[0]
-            name[name == j] = i
-            partners[i] |= partners[j]
-            partners[:, i] |= partners[:, j]
-        alive[gone] = False
-        gains[gone, :] = gains[:, gone] = -np.inf
-        if gone == j:
-            others = np.flatnonzero(alive & partners[i] & (np.arange(k) != i))
-            gains[i, :] = gains[:, i] = -np.inf
-            if len(others):
-                together = describe.clusters(moments.joined(np.full(len(others), i), others)).nats
-                gains[np.minimum(i, others), np.maximum(i, others)] = own[i] + own[others] - together
+        for part in moments:
+            part[i] += part[j]
+        own[i] = describe.clusters(Moments(*(part[i : i + 1] for part in moments)), cost).nats[0]
+        name[name == j] = i
+        alive[j] = False
+        partners[i] |= partners[j]
+        partners[:, i] |= partners[:, j]
+        gains[[i, j], :] = gains[:, [i, j]] = -np.inf
+        others = np.flatnonzero(alive & partners[i] & (np.arange(k) != i))
+        if len(others):
+            together = describe.clusters(moments.joined(np.full(len(others), i), others), cost).nats
+            gains[np.minimum(i, others), np.maximum(i, others)] = own[i] + own[others] - together
+    noise = float(np.count_nonzero(labels < 0))
+    left = np.flatnonzero(alive)
+    while len(left):
+        larger = noise + moments.counts[left]
+        as_noise = moments.counts[left] * describe.noise
+        as_noise += describe.labels(larger) - describe.labels(np.array(noise))
+        worst = int((own[left] - as_noise).argmax())
+        if own[left[worst]] <= as_noise[worst]:
+            break
+        name[name == left[worst]] = -1
+        noise = larger[worst]
+        left = np.delete(left, worst)
     return without_small(np.append(name, -1)[labels], 1)
 
 
@@ -132,22 +137,24 @@ def _partners(moments: Moments) -> NDArray[np.bool_]:
     return close | close.T
 
 
-def moved(X: FloatArray, labels: Labels, describe: Description) -> Labels:
-    """Put every row into the cluster, or the noise, in which it is most likely; until none moves."""
+def moved(
+    X: FloatArray, labels: Labels, describe: Description, cost: float = PARAMETER_COST
+) -> Labels:
+    """Put every row into the cluster, or the noise, where it is most likely; until none moves."""
     n, p = X.shape
     for _ in range(MOST_STEPS):
         moments = Moments.of(X, labels)
         k = len(moments.counts)
         if k == 0:
             break
-        dims = describe.clusters(moments).dims
+        dims = describe.clusters(moments, cost).dims
         values, axes = np.linalg.eigh(moments.covariances())
         values = np.maximum(values, describe.smallest)
         means = moments.means()
         costs = np.empty((n, k + 1))
         for i, dim in enumerate(dims):
             basis = axes[i][:, p - dim :]
-            across = values[i, : p - dim].mean()
+            across = min(values[i, : p - dim].mean(), describe.largest)
             along = values[i, p - dim :]
             costs[:, i] = squared_residuals(X, [Flat(means[i], basis)])[:, 0] / across
             steps = X @ basis - means[i] @ basis
