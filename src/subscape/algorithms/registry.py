@@ -129,7 +129,8 @@ _ENTRIES = (
     ),
     Finder(
         "CASH", "oriented", "flats that many rows agree on, by the Hough transform",
-        needs_k=False, random=False, doi="10.1137/1.9781611972788.69", cost="n per cell of parameter space",
+        needs_k=False, random=False, doi="10.1137/1.9781611972788.69",
+        cost="n per cell of parameter space",
     ),
     Finder(
         "COPAC", "oriented", "density clusters of rows with the same local flat",
