@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.algorithms.axis.density_search import (
     Density,
@@ -26,6 +26,9 @@ from subscape.core.errors import SubscapeError
 from subscape.kernels.bitsets import pack
 
 __all__ = ["SUBCLU"]
+
+#: Order of the Minkowski distance by the name of the metric.
+ORDERS = {"manhattan": 1.0, "euclidean": 2.0, "chebyshev": np.inf}
 
 FloatArray = NDArray[np.float64]
 
@@ -61,8 +64,9 @@ class SUBCLU(SubspaceFinder):
         and four times this radius.
     min_samples : int, optional
         Rows in the neighbourhood of a core row (m). By default 2 % of the rows, at least 5.
-    p : {1, 2, inf}, default=2
-        Order of the Minkowski distance: Manhattan, Euclidean or maximum.
+    metric : {"euclidean", "manhattan", "chebyshev"}, default="euclidean"
+        How distances in several features are made from those in each: the root of the summed
+        squares, the sum, or the maximum.
     report : {"nonredundant", "maximal", "all"}, default="nonredundant"
         "nonredundant" takes clusters by the bits they save against independent features, and
         leaves out those that repeat others; "maximal" takes clusters of which less than 90 % of
@@ -117,7 +121,7 @@ class SUBCLU(SubspaceFinder):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "eps": [Interval(Real, 0, None, closed="neither"), None],
         "min_samples": [Interval(Integral, 2, None, closed="left"), None],
-        "p": [Options(Real, {1, 2, np.inf})],
+        "metric": [StrOptions(set(ORDERS))],
         "report": [StrOptions({"nonredundant", "maximal", "all"})],
         "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "min_dims": [Interval(Integral, 1, None, closed="left")],
@@ -132,7 +136,7 @@ class SUBCLU(SubspaceFinder):
         eps: float | None = None,
         min_samples: int | None = None,
         *,
-        p: float = 2,
+        metric: str = "euclidean",
         report: str = "nonredundant",
         max_clusters: int | None = None,
         min_dims: int = 1,
@@ -143,7 +147,7 @@ class SUBCLU(SubspaceFinder):
     ) -> None:
         self.eps = eps
         self.min_samples = min_samples
-        self.p = p
+        self.metric = metric
         self.report = report
         self.max_clusters = max_clusters
         self.min_dims = min_dims
@@ -193,7 +197,7 @@ class SUBCLU(SubspaceFinder):
         if self.report != "nonredundant":
             radii = radii[:1]
         return [
-            Density(np.ascontiguousarray(columns / eps), eps, min_samples, float(self.p))
+            Density(np.ascontiguousarray(columns / eps), eps, min_samples, ORDERS[self.metric])
             for eps in map(float, radii)
         ]
 

@@ -100,7 +100,8 @@ class CASH(SubspaceFinder):
     -----
     E. Achtert, C. Böhm, J. David, P. Kröger and A. Zimek, *Robust Clustering in Arbitrarily
     Oriented Subspaces*, SDM 2008, doi:10.1137/1.9781611972788.69. The paper cuts the offsets into
-    slices and descends greedily; here a window of the same width takes the best offset of each box, so that no
+    slices and descends greedily; here a window of the same width takes the best offset of each
+    box, so that no
     cluster is cut in two, the extremes of the curves are exact, and the rows are turned to their
     principal axes first, so that the result does not depend on the orientation of the table.
     ``refine`` and the choice of the settings are additions. Boxes multiply with the dimension:
