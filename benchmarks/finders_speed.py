@@ -6,7 +6,7 @@
 
 ELKI's seconds are its own (start and parsing excluded), ours the wall time of ``fit``; one thread
 each. Both sides get the parameters named; a ratio is printed only where ours is at least as good.
-Writes benchmarks/results/finders_speed.md.
+Writes benchmarks/results/finders_speed.md, line by line.
 """
 
 from __future__ import annotations
@@ -155,6 +155,8 @@ def main():
         for line in new:
             lines.append(line)
             print(line, flush=True)
+            if not options.quick:
+                (RESULTS / "finders_speed.md").write_text("\n".join(lines) + "\n")
 
     show(beside_elki(10_000 // scale, list(PAIRS), with_elki, timeout))
     show(beside_elki(50_000 // scale, ["PROCLUS", "CLIQUE"], with_elki, timeout))
@@ -164,8 +166,6 @@ def main():
     show(growth(sizes))
     show(["", "72 x 7,129:", "", "| finder | seconds | clusters |", "|---|---|---|"])
     show(wide())
-    if not options.quick:
-        (RESULTS / "finders_speed.md").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

@@ -81,7 +81,7 @@ matching of names, where the paper seems to take labels as they come.
 """
 TABLE_1 = """## Table I: pure loss (alpha = beta = 0)
 
-Lowest loss over each finder's grid: loss / l / clusters, noise counted as a cluster of dimension 0.
+Lowest loss over each finder's grid: loss / l / clusters, noise by its share, as points.
 Last columns: the clustering of the same grid with the fewest bits, which needs no price.
 """
 FIGURE_5 = """## Fig. 5: loss against dimensionality on Wine

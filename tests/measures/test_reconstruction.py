@@ -44,11 +44,17 @@ def by_hand(X, clustering, alpha, beta):
     losses = [
         pca_loss(X[clustering.members.rows(k)], int(dims[k])) for k in range(clustering.n_clusters)
     ]
+    loss, middle = sum(losses), np.median(dims) if dims else 0
     noise = X[clustering.members.clusters_per_row() == 0]
+    share = len(noise) / len(X)
     if len(noise):
         losses.append(pca_loss(noise, 0))
         dims.append(0)
-    return sum(losses) + alpha * np.median(dims) + beta * len(losses), losses, dims
+        loss += share * losses[-1]
+    if share == 1:
+        return np.inf, losses, dims
+    price = loss + alpha * middle + beta * clustering.n_clusters
+    return price / (1 - share), losses, dims
 
 
 class TestAgainstPrincipalComponents:
@@ -60,8 +66,8 @@ class TestAgainstPrincipalComponents:
         assert score.total == pytest.approx(total, rel=1e-9, abs=1e-9)
         np.testing.assert_allclose(score.cluster_losses, losses, rtol=1e-9, atol=1e-9)
         assert score.flat_dims.tolist() == dims
-        assert score.flat_dim == np.median(dims)
-        assert score.n_clusters == len(losses)
+        assert score.n_clusters == clustering.n_clusters
+        assert score.flat_dim == (np.median(dims[: score.n_clusters]) if score.n_clusters else 0)
         assert score.noise_share == pytest.approx(1 - clustering.coverage)
 
     @given(seeds)
@@ -101,7 +107,7 @@ class TestAgainstPrincipalComponents:
         assert sre(X, truth, summary="mean").flat_dim == pytest.approx(5 / 3)
 
     def test_both_prices_zero_leave_the_loss(self):
-        X, truth = planted_oriented(random_state=0)
+        X, truth = planted_oriented(noise=0, random_state=0)
         score = sre(X, truth, alpha=0, beta=0)
         assert score.total == score.loss == pytest.approx(score.cluster_losses.sum())
 
@@ -236,22 +242,68 @@ class TestInvariance:
 
 class TestNoise:
     @given(seeds)
-    def test_noise_is_one_more_cluster_of_dimension_0(self, seed):
+    def test_noise_loses_as_a_cluster_of_dimension_0_by_its_share(self, seed):
         X, clustering, _ = random_case(seed)
         labels = clustering.labels()
-        if (labels >= 0).all():
+        if (labels >= 0).all() or (labels < 0).all():
             return
         dims = [*(clustering.n_features - clustering.subspaces.dims.astype(int)), 0]
         named = np.where(labels < 0, clustering.n_clusters, labels)
-        assert sre(X, clustering).total == pytest.approx(sre(X, named, flat_dims=dims).total)
+        score, free = sre(X, clustering), sre(X, clustering, noise="ignore")
+        lost = sre(X, named, flat_dims=dims).cluster_losses[-1]
+        assert score.loss == pytest.approx(free.loss + score.noise_share * lost)
+        price = free.total + score.noise_share * lost
+        assert score.total == pytest.approx(price / (1 - score.noise_share))
 
-    def test_all_noise_never_wins(self):
-        for seed in range(10):
-            X, truth = planted_oriented(4, noise=0, box=(0, 10), random_state=seed)
-            nothing = sre(X, np.full(len(X), -1))
-            assert nothing.total == sre(X, np.zeros(len(X), int)).total
-            assert nothing.noise_share == 1
-            assert sre(X, truth).total < nothing.total
+    @pytest.mark.parametrize("units", ["data", "variance"])
+    @pytest.mark.parametrize("side", [1, 10, 1000])
+    @pytest.mark.parametrize("noise", [0.0, 0.1, 0.3])
+    def test_all_noise_never_wins(self, noise, side, units):
+        for seed, (p, flats) in enumerate(
+            [
+                (3, ((1, 150), (1, 150), (2, 200))),
+                (4, ((1, 60), (3, 90))),
+                (10, ((2, 50), (2, 50), (4, 100), (1, 50))),
+            ]
+        ):
+            X, truth = planted_oriented(p, flats, noise=noise, box=(0, side), random_state=seed)
+            nothing = sre(X, np.full(len(X), -1), units=units)
+            assert nothing.noise_share == 1 and nothing.n_clusters == 0
+            assert sre(X, truth, units=units).total < nothing.total
+            assert sre(X, np.zeros(len(X), int), units=units).total < nothing.total
+
+    @pytest.mark.parametrize("side", [1, 10, 100])
+    @pytest.mark.parametrize("noise", [0.05, 0.1, 0.3])
+    @pytest.mark.parametrize("seed", range(4))
+    def test_leaving_out_rows_of_clusters_does_not_pay(self, seed, noise, side):
+        """Half of the rows, a whole cluster, or all but ten rows of one."""
+        p, flats = [(3, ((1, 200), (1, 200), (2, 300))), (8, ((2, 100), (1, 100)))][seed % 2]
+        X, truth = planted_oriented(p, flats, noise=noise, box=(0, side), random_state=seed)
+        best = sre(X, truth).total
+        for lost in self.with_more_noise(truth, np.random.default_rng(seed)):
+            assert best < sre(X, lost).total
+
+    @staticmethod
+    def with_more_noise(truth, rng):
+        labels = truth.labels()
+        few = np.full(len(labels), -1)
+        few[np.flatnonzero(labels == 0)[:10]] = 0
+        last = truth.n_clusters - 1
+        every = np.where(rng.random(len(labels)) < 0.5, -1, labels)
+        for clusters, left in [
+            (range(last + 1), every),
+            (range(last), np.where(labels == last, -1, labels)),
+            ([0], few),
+        ]:
+            bases = truth.select(list(clusters)).subspaces
+            yield SubspaceClustering.from_labels(left, bases=bases)
+
+    def test_a_few_noise_rows_cost_little(self):
+        X, truth = planted_oriented(noise=0, box=(0, 10), random_state=0)
+        rows = np.concatenate([X, X[:1] + 50.0])
+        labels = np.append(truth.labels(), -1)
+        lonely = SubspaceClustering.from_labels(labels, bases=truth.subspaces)
+        assert sre(rows, lonely).total == pytest.approx(sre(X, truth).total, rel=2e-3)
 
     def test_ignored_noise_costs_nothing(self):
         X, truth = planted_oriented(noise=0.2, random_state=0)
@@ -328,7 +380,7 @@ class TestWideTables:
     def test_duplicate_rows(self):
         X = np.ones((6, 3)) * 1e6
         score = sre(X, [0, 0, 0, 1, 1, -1], flat_dims=1, units="variance")
-        assert score.loss == 0 and score.total == 0.5 * 1 + 0.5 * 3
+        assert score.loss == 0 and score.total == pytest.approx((0.5 * 1 + 0.5 * 2) / (5 / 6))
 
 
 class TestInput:

@@ -11,6 +11,7 @@ from typing import Any
 _HOME = {
     "CASH": "oriented.cash",
     "COPAC": "oriented.copac",
+    "ERiC": "oriented.eric",
     "FourC": "oriented.fourc",
     "SUBCLU": "axis.subclu",
     "FastDOC": "axis.doc",

@@ -32,6 +32,8 @@ class Found(NamedTuple):
     clustering: SubspaceClustering
     n_iter: int = 1
     attributes: dict[str, Any] = {}  # noqa: RUF012 - never written to
+    #: Further clusterings of the same table, of finders that find several.
+    others: tuple[SubspaceClustering, ...] = ()
 
 
 class SubspaceFinder(ClusterMixin, BaseEstimator):
@@ -65,6 +67,19 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         -------
         self
         """
+        self._fit_to(self._checked(X))
+        return self
+
+    def _fit_to(self, table: Any) -> None:
+        """Search a checked table and keep what was found."""
+        watch = Watch(
+            type(self).__name__, getattr(self, "progress", None), getattr(self, "max_time", None)
+        )
+        self._keep(self._search(table, watch))
+        watch.close()
+
+    def _checked(self, X: Any) -> Any:
+        """The table, after all that can be refused without a search has been refused."""
         self._validate_params()
         given = X
         if isinstance(X, Table):
@@ -76,27 +91,34 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         if isinstance(given, Table):
             self.feature_names_in_ = np.array(given.feature_names, dtype=object)
         n_rows, n_features = table.shape
-        n_clusters = getattr(self, "n_clusters", None)
-        if isinstance(n_clusters, (int, np.integer)) and n_clusters > n_rows:
+        n_clusters = self._most_clusters()
+        if n_clusters is not None and n_clusters > n_rows:
             raise SubscapeError(
                 f"n_clusters={n_clusters} is more than the {count(n_rows, 'row')} of the table "
                 f"(n_samples={n_rows})"
             )
         self.check_parameters(n_rows, n_features)
-        watch = Watch(
-            type(self).__name__, getattr(self, "progress", None), getattr(self, "max_time", None)
-        )
-        found = self._search(table, watch)
-        self.clustering_ = found.clustering.with_names(
-            feature_names=getattr(self, "feature_names_in_", None),
-            provenance={"algorithm": type(self).__name__, "parameters": self._plain_parameters()},
-        )
+        return table
+
+    def _keep(self, found: Found) -> None:
+        """Set the fitted attributes."""
+        self.clustering_ = self._named(found.clustering)
         self.labels_ = self.clustering_.labels()
         self.n_iter_ = found.n_iter
         for name, value in found.attributes.items():
             setattr(self, name, value)
-        watch.close()
-        return self
+
+    def _named(self, clustering: SubspaceClustering) -> SubspaceClustering:
+        """The clustering with the names of the features and what made it."""
+        return clustering.with_names(
+            feature_names=getattr(self, "feature_names_in_", None),
+            provenance={"algorithm": type(self).__name__, "parameters": self._plain_parameters()},
+        )
+
+    def _most_clusters(self) -> int | None:
+        """Number of clusters asked for (of the clustering with most), None if not asked for."""
+        wanted = getattr(self, "n_clusters", None)
+        return int(wanted) if isinstance(wanted, (int, np.integer)) else None
 
     def _search(self, table: Any, watch: Watch) -> Found:
         seed = seed_sequence(getattr(self, "random_state", None))
@@ -120,8 +142,10 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         if constant.any():
             kept = np.flatnonzero(~constant)
             shape = (table.shape[0], n_features)
-            wide = found.clustering.embed(features=kept, shape=shape)
-            found = found._replace(clustering=wide)
+            wide = [
+                each.embed(features=kept, shape=shape) for each in (found.clustering, *found.others)
+            ]
+            found = found._replace(clustering=wide[0], others=tuple(wide[1:]))
         return found
 
     def _prepared(self, table: Any) -> Any:
@@ -154,8 +178,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
 
     def _warn_if_few_rows(self, table: Any) -> int | None:
         """Number of distinct rows if there are fewer of them than clusters asked for."""
-        wanted = getattr(self, "n_clusters", None)
-        if not isinstance(wanted, (int, np.integer)) or hasattr(table, "tocsr"):
+        wanted = self._most_clusters()
+        if wanted is None or hasattr(table, "tocsr"):
             return None
         seen: set[bytes] = set()
         for row in np.ascontiguousarray(table):

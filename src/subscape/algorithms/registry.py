@@ -111,7 +111,6 @@ _ENTRIES = (
     Finder(
         "PreDeCon", "axis", "density clusters in which every row has its own preferred features",
         needs_k=False, random=False, doi="10.1109/ICDM.2004.10087", cost="n^2 p",
-        exclusions={"check_clustering": "its blobs are round: no feature is preferred"},
     ),
     Finder(
         "SSPC", "axis", "k clusters that are narrow in their own features, with or without help",
@@ -135,6 +134,10 @@ _ENTRIES = (
     Finder(
         "COPAC", "oriented", "density clusters of rows with the same local flat",
         needs_k=False, random=False, doi="10.1137/1.9781611972771.37", cost="n^2 p + n p^3",
+    ),
+    Finder(
+        "ERiC", "oriented", "flats that lie in flats, as lines in planes",
+        needs_k=False, random=False, doi="10.1109/SSDBM.2007.21", cost="n^2 p + n p^3",
     ),
     Finder(
         "FourC", "oriented", "density clusters of rows that agree on a local flat",

@@ -10,7 +10,9 @@ from libc.stdlib cimport free, malloc
 cdef double LEVEL = 1e-12
 
 
-def minimum_error_cuts(const Py_ssize_t[:, ::1] histograms, bint squared):
+def minimum_error_cuts(
+    const Py_ssize_t[:, ::1] histograms, bint squared, Py_ssize_t least
+):
     from subscape.kernels.valleys import Cut
 
     cdef Py_ssize_t m = histograms.shape[0], b = histograms.shape[1], i, t, first, last, below, total
@@ -45,7 +47,7 @@ def minimum_error_cuts(const Py_ssize_t[:, ::1] histograms, bint squared):
                 low_sum += share * t
                 low_squares += share * (t * t)
                 if below == 0 or below == total:
-                    criterion[t] = -1e300
+                    criterion[t] = 1e300 if below == 0 else -1e300
                     apart[t] = 0.0
                     continue
                 low = <double> below / total
@@ -61,7 +63,9 @@ def minimum_error_cuts(const Py_ssize_t[:, ::1] histograms, bint squared):
                 apart[t] = (low_mean - high_mean) ** 2 / (low_spread + high_spread)
                 if not squared:
                     apart[t] = sqrt(apart[t])
-            left[0] = criterion[0]
+                if below < least:
+                    apart[t] = 0.0
+            left[0] = 1e300
             for t in range(1, b):
                 if criterion[t - 1] >= criterion[t] - LEVEL:
                     left[t] = left[t - 1]

@@ -88,6 +88,8 @@ def grow_mutual(
     """
     labels = np.full(len(X), -1, np.intp)
     cores = np.flatnonzero(core)
+    if not len(cores):
+        return labels
     # Sets of connected cores, joined whenever a row of the adjacency touches several.
     parent = np.arange(len(cores))
     for rows, mutual in _mutual_blocks(X, across, cores, radius):

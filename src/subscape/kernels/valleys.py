@@ -25,13 +25,14 @@ class Cut(NamedTuple):
 
 
 @compiled("_valleys")
-def minimum_error_cuts(histograms: NDArray[np.intp], squared: bool) -> Cut:
+def minimum_error_cuts(histograms: NDArray[np.intp], squared: bool, least: int) -> Cut:
     """Cut histograms where two normal distributions, one on each side, describe them best.
 
     With P, s² the weight and variance of a side, the criterion is 1 + Σ P (log s² − 2 log P). A
-    valley of it is as deep as the lower of the next peaks to both sides is higher than it; its
-    sides are discriminated by (difference of means)² / (sum of variances). The valley with the
-    largest product wins, the first in a tie; a level bottom is cut in its middle.
+    valley of it is as deep as the lower of the next peaks to both sides is higher than it (at the
+    first occupied bin, the next peak above); its sides are discriminated by
+    (difference of means)² / (sum of variances). The valley with the largest product wins, the
+    first in a tie; a level bottom is cut in its middle.
 
     Parameters
     ----------
@@ -39,6 +40,8 @@ def minimum_error_cuts(histograms: NDArray[np.intp], squared: bool) -> Cut:
         Counts per bin.
     squared : bool
         False takes the root of the discriminability.
+    least : int
+        Lower sides with a smaller count are left out.
 
     Returns
     -------
@@ -54,7 +57,7 @@ def minimum_error_cuts(histograms: NDArray[np.intp], squared: bool) -> Cut:
     --------
     >>> import numpy as np
     >>> from subscape.kernels.valleys import minimum_error_cuts
-    >>> minimum_error_cuts(np.array([[0, 3, 9, 3, 0, 0, 0, 1, 5, 8, 5, 1]]), True).bins
+    >>> minimum_error_cuts(np.array([[0, 3, 9, 3, 0, 0, 0, 1, 5, 8, 5, 1]]), True, 1).bins
     array([4])
     """
     m, n_bins = histograms.shape
@@ -71,11 +74,14 @@ def minimum_error_cuts(histograms: NDArray[np.intp], squared: bool) -> Cut:
     high_spread = np.maximum((squares[:, -1:] - squares) / high - high_mean**2, 0.0) + 1 / 12
     criterion = 1.0 + low * (np.log(low_spread) - 2 * np.log(low))
     criterion += high * (np.log(high_spread) - 2 * np.log(high))
-    # Where a side is empty there is nothing to climb to.
-    criterion = np.where(defined, criterion, -1e300)
-    depth = np.minimum(_peaks(criterion), _peaks(criterion[:, ::-1])[:, ::-1]) - criterion
+    # Beyond the first occupied bin it is uphill: a lower side may be as narrow as one bin. Beyond
+    # the last one there is nothing to climb to.
+    criterion = np.where(defined, criterion, np.where(below > 0, -1e300, 1e300))
+    left, right = _peaks(criterion, 1e300), _peaks(criterion[:, ::-1], -1e300)[:, ::-1]
+    depth = np.minimum(left, right) - criterion
     apart = np.square(low_mean - high_mean) / (low_spread + high_spread)
-    goodness = np.where(defined, depth * (apart if squared else np.sqrt(apart)), 0.0)
+    apart = apart if squared else np.sqrt(apart)
+    goodness = np.where(defined & (below >= least), depth * apart, 0.0)
     bins, best = np.zeros(m, np.intp), np.full(m, -np.inf)
     for i in range(m):
         first = int(goodness[i].argmax())
@@ -88,9 +94,9 @@ def minimum_error_cuts(histograms: NDArray[np.intp], squared: bool) -> Cut:
     return Cut(bins, best)
 
 
-def _peaks(criterion: NDArray[np.float64]) -> NDArray[np.float64]:
+def _peaks(criterion: NDArray[np.float64], beyond: float) -> NDArray[np.float64]:
     """Value of the peak one gets to by climbing to the left; of the bin itself if it falls."""
-    peaks = criterion.copy()
+    peaks = np.maximum(criterion, beyond)
     for t in range(1, criterion.shape[1]):
         climbs = criterion[:, t - 1] >= criterion[:, t] - LEVEL
         peaks[:, t] = np.where(climbs, peaks[:, t - 1], criterion[:, t])

@@ -8,14 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from subscape.core import SubspaceClustering
 from subscape.core.errors import EmptyClusteringError, SubscapeError
 
 from .fitted_flats import (
     FittedFlat,
     FloatArray,
+    Numbers,
     Part,
+    Plan,
     clustering_of,
-    fit_flat,
+    fit_flats,
     moments_of,
     noise_part,
     numbers,
@@ -34,17 +37,19 @@ class ReconstructionScore(NamedTuple):
     Attributes
     ----------
     total : float
-        The score: ``loss + alpha * flat_dim + beta * n_clusters``.
+        The score: ``loss + alpha * flat_dim + beta * n_clusters``, divided by the share of the rows
+        in clusters if noise counts.
     loss : float
-        Sum of ``cluster_losses``.
-    cluster_losses : array of shape (n_clusters,)
-        Mean squared residual per row and feature of each cluster.
-    flat_dims : array of shape (n_clusters,)
-        Dimension of each cluster's flat.
+        Sum of the clusters' losses; that of the noise, if it counts, times its share of the rows.
+    cluster_losses : array of shape (n_clusters,) or (n_clusters + 1,)
+        Mean squared residual per row and feature of each cluster; last, if there is noise and it
+        counts, that of the noise.
+    flat_dims : array of the same shape
+        Dimension of each cluster's flat; 0 for the noise.
     flat_dim : float
-        Their median or mean (l).
+        Median or mean of the clusters' (l).
     n_clusters : int
-        Clusters counted; where noise counts as a cluster, it is the last of them.
+        Number of clusters; noise is none.
     noise_share : float
         Share of the rows in no cluster.
     """
@@ -81,7 +86,8 @@ def sre(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-        The table that was clustered.
+        The table that was clustered; also a memmap, the path of a Parquet file or folder, or a
+        Dask array, which are read in blocks.
     clustering : SubspaceClustering, fitted finder or label vector
         Soft memberships weight the rows. The flats of axis-aligned clusters are spanned by their
         irrelevant features; of feature weights the heaviest features count as relevant, as many as
@@ -89,7 +95,7 @@ def sre(
         flats are points, unless ``flat_dims`` is given.
     alpha, beta : float, default=0.5
         Price of a dimension (α) and of a cluster (β), both at least 0. With both 0 the total is
-        the pure loss.
+        the pure loss, where no row is noise.
     flat_dims : int or sequence of int, optional
         Dimension of the flats (l), one for all clusters or one each; then principal directions are
         taken, whatever the kind. Default: p − dims of each cluster.
@@ -100,9 +106,10 @@ def sre(
         ``alpha`` and ``beta`` mean. "variance": losses are divided by the mean variance of the
         columns, for comparing tables.
     noise : {"cluster", "ignore"}, default="cluster"
-        "cluster": rows in no cluster form one more cluster of dimension 0, reconstructed by their
-        mean, so that calling rows noise is no better than such a cluster. "ignore": they cost
-        nothing, and leaving out much makes good scores.
+        "cluster": rows in no cluster are reconstructed by their mean, like a cluster of dimension
+        0 whose loss counts by its share of the rows, and the total is divided by the share of the
+        rows in clusters: what part of the table is told at this price. The score of all noise is
+        infinite. "ignore": noise costs nothing, and leaving out much makes good scores.
 
     Returns
     -------
@@ -112,8 +119,10 @@ def sre(
     -----
     The score doesn't change when all rows or (with the same flats) all features are doubled, rows
     or clusters are reordered, or the table is rotated with its oriented clusters. The paper says
-    nothing about noise; it calls the score scale invariant, which holds for rows and features but
-    not for units. Its experiments use the tables as they are, without any scaling.
+    nothing about noise. As one more cluster of full weight, a tenth of the rows would lose as much
+    as all of them, and calling everything noise would beat the truth wherever there is noise; that
+    is why its share counts. The paper calls the score scale invariant, which holds for rows and
+    features but not for units. Its experiments use the tables as they are, without any scaling.
 
     References
     ----------
@@ -140,37 +149,36 @@ def sre(
     table = numbers(X, "sre")
     given = clustering_of(clustering, table)
     plan = planned_flats(given, flat_dims)
-    residuals, moments = [], []
-    for k, part in enumerate(parts_of(given)):
-        flat = fit_flat(table, part, int(plan.dims[k]), plan.mask(k))
-        residuals.append(flat.residual)
-        moments.append(flat.moments)
-    dims = plan.dims
-    lonely = noise_part(given)
-    if len(lonely.rows):
-        moments.append(moments_of(table, lonely))
-        if noise == "cluster":
-            residuals.append(float(moments[-1].variances.sum()))
-            dims = np.append(dims, 0)
-    refuse_bad_sums(X, "sre", moments)
+    _, flats, n_lonely = _fitted(table, given, plan)
+    refuse_bad_sums(X, "sre", [flat.moments for flat in flats])
+    noise_share = n_lonely / len(table)
+    counts = noise == "cluster"
+    weights, dims = np.ones(len(plan.dims)), plan.dims
+    if n_lonely and counts:
+        weights, dims = np.append(weights, noise_share), np.append(dims, 0)
+    residuals = [flat.residual for flat in flats[: len(dims)]]
     if not residuals:
         raise EmptyClusteringError(
             "the clustering has no cluster to score: every row is noise and noise='ignore'; "
-            "with noise='cluster' it counts as one cluster of dimension 0"
+            "with noise='cluster' its total is infinite"
         )
     losses = np.array(residuals) / table.shape[1]
     if units == "variance":
         losses = losses / _mean_variance(table)
-    flat_dim = float(np.median(dims) if summary == "median" else np.mean(dims))
-    loss = float(losses.sum())
+    n_clusters = len(plan.dims)
+    middle = np.median if summary == "median" else np.mean
+    flat_dim = float(middle(plan.dims)) if n_clusters else 0.0
+    loss = float(losses @ weights)
+    price = loss + alpha * flat_dim + beta * n_clusters
+    covered = 1 - noise_share if counts else 1.0
     return ReconstructionScore(
-        total=loss + alpha * flat_dim + beta * len(losses),
+        total=price / covered if n_clusters else float("inf"),
         loss=loss,
         cluster_losses=losses,
         flat_dims=dims,
         flat_dim=flat_dim,
-        n_clusters=len(losses),
-        noise_share=len(lonely.rows) / len(table),
+        n_clusters=n_clusters,
+        noise_share=noise_share,
     )
 
 
@@ -236,30 +244,36 @@ def loss_by_dim(X: ArrayLike, clustering: Any) -> FloatArray:
     lonely = noise_part(given)
     if len(lonely.rows):
         moments.append(moments_of(table, lonely))
-        losses += moments[-1].variances.sum()
+        losses += moments[-1].variances.sum() * len(lonely.rows) / len(table)
     refuse_bad_sums(X, "loss_by_dim", moments)
     return losses / p
 
 
 def fitted_parts(
-    X: Any, table: NDArray[Any], clustering: Any, flat_dims: FlatDims, who: str
+    X: Any, table: Numbers, clustering: Any, flat_dims: FlatDims, who: str
 ) -> list[tuple[Part, FittedFlat]]:
     """Rows and flat of every cluster and, last, of the noise if there is any."""
     given = clustering_of(clustering, table)
-    plan = planned_flats(given, flat_dims)
-    parts = parts_of(given)
-    fitted = [
-        (part, fit_flat(table, part, int(plan.dims[k]), plan.mask(k)))
-        for k, part in enumerate(parts)
-    ]
-    lonely = noise_part(given)
+    parts, flats, _ = _fitted(table, given, planned_flats(given, flat_dims))
+    refuse_bad_sums(X, who, [flat.moments for flat in flats])
+    return list(zip(parts, flats, strict=True))
+
+
+def _fitted(
+    table: Numbers, given: SubspaceClustering, plan: Plan
+) -> tuple[list[Part], list[FittedFlat], int]:
+    """Rows and flats of the clusters and, last, of the noise; and the rows of the noise."""
+    parts, lonely = parts_of(given), noise_part(given)
+    dims, masks = plan.dims, plan.masks
     if len(lonely.rows):
-        fitted.append((lonely, fit_flat(table, lonely, 0)))
-    refuse_bad_sums(X, who, [flat.moments for _, flat in fitted])
-    return fitted
+        parts, dims = [*parts, lonely], np.append(dims, 0)
+        if masks is not None:
+            # A point at the mean: every feature counts.
+            masks = np.vstack([masks, np.ones((1, table.shape[1]), bool)])
+    return parts, fit_flats(table, parts, dims, masks), len(lonely.rows)
 
 
-def _mean_variance(table: NDArray[Any]) -> float:
+def _mean_variance(table: Numbers) -> float:
     every = Part(np.arange(len(table), dtype=np.int32), None)
     # Nothing is lost where nothing varies, whatever it is divided by.
     return float(moments_of(table, every).variances.mean()) or 1.0

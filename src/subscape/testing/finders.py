@@ -188,7 +188,7 @@ def check_predict_refuses_other_columns(finder: Any) -> None:
 
 @finder_check
 def check_one_row_one_cluster(finder: Any) -> None:
-    if isinstance(finder.get_params().get("n_clusters"), int):
+    if isinstance(finder.get_params().get("n_clusters"), (int, tuple)):
         finder.set_params(n_clusters=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

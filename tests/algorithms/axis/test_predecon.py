@@ -10,7 +10,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.exceptions import ConvergenceWarning
 
 from subscape.algorithms import PreDeCon
-from subscape.algorithms.axis import predecon
+from subscape.algorithms.axis import predecon, preference_graph
 from subscape.core import ConstantFeatureWarning
 from subscape.datasets import planted_axes, thesis_6_1
 from subscape.kernels import preferences
@@ -157,7 +157,7 @@ def test_memory_limits_do_not_change_the_result(monkeypatch, block, most):
     X, _ = planted_axes(300, 8, n_clusters=3, dims=5, noise=0.2, random_state=2)
     plain = PreDeCon().fit(X)
     monkeypatch.setattr(preferences, "BLOCK", block)
-    monkeypatch.setattr(predecon, "MOST_KEPT", most)
+    monkeypatch.setattr(preference_graph, "MOST_KEPT", most)
     limited = PreDeCon().fit(X)
     assert limited.clustering_ == plain.clustering_
     np.testing.assert_array_equal(limited.core_sample_indices_, plain.core_sample_indices_)
@@ -203,3 +203,27 @@ def test_parameters_that_do_not_fit_the_table():
         PreDeCon(min_samples=21).fit(X)
     with pytest.raises(ValueError, match="kappa"):
         PreDeCon(kappa=0.5).fit(X)
+
+
+@pytest.mark.parametrize("dims", [10, 14, 18])
+def test_defaults_find_clusters_in_half_of_the_features_and_more(dims):
+    X, truth = thesis_6_1(dims=dims, random_state=7)
+    finder = PreDeCon().fit(X)
+    assert clustering_error(finder.clustering_, truth) < 0.05
+    assert finder.n_iter_ == 9
+    again = PreDeCon(eps=finder.eps_, kappa=finder.kappa_, min_samples=finder.min_samples_)
+    assert again.fit(X).clustering_ == finder.clustering_
+    assert again.n_iter_ == 1
+
+
+def test_settings_are_chosen_on_a_sample_of_the_rows(monkeypatch):
+    X, truth = planted_axes(900, 10, n_clusters=3, dims=7, noise=0.1, random_state=4)
+    whole = PreDeCon().fit(X)
+    monkeypatch.setattr(predecon, "SEARCH_ROWS", 400)
+    finder = PreDeCon().fit(X)
+    order = np.random.default_rng(0).permutation(900)
+    shuffled = PreDeCon().fit(X[order])
+    assert shuffled.clustering_.embed(rows=order, shape=X.shape) == finder.clustering_
+    assert clustering_error(finder.clustering_, truth) < 0.1
+    assert clustering_error(whole.clustering_, truth) < 0.1
+    assert shuffled.eps_ == finder.eps_ and shuffled.kappa_ == finder.kappa_

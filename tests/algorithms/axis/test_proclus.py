@@ -211,7 +211,10 @@ def test_result_is_consistent(noisy, outliers, polish):
     nearest = away.argmin(axis=1)
     np.testing.assert_array_equal(labels[labels >= 0], nearest[labels >= 0])
     if outliers == "far":
-        limits = [3 * np.sort(away[nearest == i, i])[(nearest == i).sum() // 2] for i in range(3)]
+        limits = []
+        for i, radius in enumerate(finder.radii_):
+            typical = np.sort(away[(nearest == i) & (away[:, i] <= radius * (1 + 1e-12)), i])
+            limits.append(3 * typical[len(typical) // 2])
         outside = away.min(axis=1) > np.array(limits)[nearest]
     elif outliers == "spheres":
         limits = [
@@ -377,3 +380,25 @@ def test_time_limit():
 def test_bad_parameters(noisy, parameters, message):
     with pytest.raises(ValueError, match=message):
         PROCLUS(**parameters).fit(noisy)
+
+
+@pytest.mark.parametrize("noise", [0.3, 0.5])
+@pytest.mark.parametrize("avg_dims", ["auto", 6])
+def test_half_of_the_rows_may_be_noise(noise, avg_dims):
+    errors = []
+    for seed in range(3):
+        X, truth = planted_axes(
+            1000, 20, n_clusters=5, dims=6, noise=noise, random_state=100 + seed
+        )
+        found = PROCLUS(n_clusters=5, avg_dims=avg_dims, random_state=0).fit(X).clustering_
+        errors.append(clustering_error(found, truth))
+    assert np.median(errors) < 0.02
+
+
+def test_typical_rows_of_a_cluster():
+    distances = np.concatenate([np.linspace(0.8, 1.2, 31), np.linspace(9, 11, 60)])
+    labels = np.zeros(91, np.intp)
+    assert bounds_of_core(labels, distances, 2, 3.0).tolist() == pytest.approx([3.0, 0.0])
+    # Copies of the medoid only: the mean tells where the others are.
+    few = np.array([0.0] * 9 + [1.0])
+    assert bounds_of_core(labels[:10], few, 1, 3.0)[0] == pytest.approx(0.3)

@@ -79,17 +79,19 @@ class Surprise:
         self.bits_per_side = math.log2(steps * (steps + 1) / 2)
 
     def expected(self, cluster: DensityCluster) -> float:
-        """Share of the rows expected in the box if columns were independent.
+        """Share of the rows expected in the box if columns were independent or rows spread evenly.
 
-        For a single column: if its values were spread evenly.
+        The larger of the two; a single column has nothing to be independent of.
         """
-        if len(cluster.columns) == 1:
-            (j,) = cluster.columns
-            values, ascending = self.columns[j, cluster.rows], self.ascending[j]
-            return float((values.max() - values.min()) / (ascending[-1] - ascending[0]))
-        cells = np.ix_(cluster.columns, cluster.rows)
+        columns = list(cluster.columns)
+        cells = np.ix_(columns, cluster.rows)
+        values = self.columns[cells]
+        low, high = self.ascending[columns, 0], self.ascending[columns, -1]
+        evenly = float(((values.max(axis=1) - values.min(axis=1)) / (high - low)).prod())
+        if len(columns) == 1:
+            return evenly
         inside = self.not_larger[cells].max(axis=1) - self.smaller[cells].min(axis=1)
-        return float((inside / self.n_rows).prod())
+        return max(evenly, float((inside / self.n_rows).prod()))
 
     def cost(self, n_dims: int) -> float:
         """Bits to name the columns and the sides of the box."""

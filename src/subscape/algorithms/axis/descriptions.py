@@ -40,6 +40,8 @@ def minimal_boxes(units: NDArray[np.integer]) -> NDArray[np.int64]:
     >>> minimal_boxes(np.array([[0, 0], [0, 1], [1, 0]])).tolist()
     [[[0, 2], [0, 1]], [[0, 1], [0, 2]]]
     """
+    if len(units) == 1:
+        return np.stack([units, units + 1], axis=-1).astype(np.int64)
     members = {tuple(unit) for unit in units.tolist()}
     covers: dict[Unit, int] = dict.fromkeys(members, 0)
     boxes: list[Box] = []
@@ -73,8 +75,7 @@ def boxes_in_values(
     Returns
     -------
     (b, d, 2) array of float
-        Lower limits belong to the box, upper ones don't: the largest value of a column is inside
-        because the last bin ends just above it.
+        Lower and upper limits.
 
     Examples
     --------
@@ -83,11 +84,7 @@ def boxes_in_values(
     >>> boxes_in_values(np.array([[[0, 2]]]), [np.array([0.0, 0.5, 1.0, 1.5])])
     array([[[0., 1.]]])
     """
-    columns = []
-    for j, limits in enumerate(edges):
-        open_ended = np.append(limits[:-1], np.nextafter(limits[-1], np.inf))
-        columns.append(open_ended[boxes[:, j]])
-    return np.stack(columns, axis=1)
+    return np.stack([limits[boxes[:, j]] for j, limits in enumerate(edges)], axis=1)
 
 
 def box_text(boxes: NDArray[np.float64], names: Sequence[str]) -> str:

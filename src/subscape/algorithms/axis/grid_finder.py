@@ -26,9 +26,9 @@ from subscape.algorithms.axis.selection import (
     interest,
     log2_choose,
     nonredundant,
+    to_clustering,
 )
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
-from subscape.core import SubspaceClustering
 from subscape.kernels.bitsets import unpack
 
 __all__ = ["GridFinder", "clusters_of_all_units"]
@@ -98,17 +98,17 @@ class GridFinder(SubspaceFinder):
             chosen = nonredundant(X, found, self.max_clusters, watch)
         else:
             chosen = np.argsort(-score, kind="stable")[: self.max_clusters].tolist()
+        # The last bin ends just above the largest value, so that no box holds its upper limits.
+        limits = [np.append(edges[:-1], np.nextafter(edges[-1], np.inf)) for edges in grid.edges]
         boxes = [
             boxes_in_values(
-                minimal_boxes(clusters[i].units), [grid.edges[j] for j in clusters[i].columns]
+                minimal_boxes(clusters[i].units), [limits[j] for j in clusters[i].columns]
             )
             for i in chosen
         ]
-        clustering = SubspaceClustering.from_clusters(
-            [
-                (np.flatnonzero(unpack(found.rows([i])[0], grid.n_rows)), clusters[i].columns)
-                for i in chosen
-            ],
+        clustering = to_clustering(
+            [np.flatnonzero(unpack(found.rows([i])[0], grid.n_rows)) for i in chosen],
+            [clusters[i].columns for i in chosen],
             X.shape,
         )
         return Found(
@@ -129,9 +129,11 @@ def _as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Can
     width = np.concatenate([np.diff(edges) / (edges[-1] - edges[0]) for edges in grid.edges])
     bits = np.log2([len(counts) for counts in grid.counts])
     bins = [first[list(cluster.columns)] + cluster.units for cluster in clusters]
-    # A single column has nothing to be independent of; there, values are expected evenly spread.
+    # A cluster is more than independent columns and denser than evenly spread rows; a single column
+    # has nothing to be independent of.
     expected = [
-        (share[cells].prod(axis=1) if cells.shape[1] > 1 else width[cells]).sum() for cells in bins
+        max(width[cells].prod(axis=1).sum(), share[cells].prod(axis=1).sum() * (cells.shape[1] > 1))
+        for cells in bins
     ]
     cost = [
         log2_choose(grid.n_columns, len(cluster.columns))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 from sklearn.utils._param_validation import Interval
 
+from subscape.algorithms.axis.preference_graph import NeighbourGraph, linked
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
 from subscape.core import SubspaceClustering
 from subscape.core.checks import constant_columns
@@ -19,7 +17,6 @@ from subscape.core.errors import SubscapeError
 from subscape.kernels.preferences import (
     Neighbours,
     mutual_distances,
-    neighbour_blocks,
     squared_deviations,
 )
 
@@ -29,8 +26,11 @@ FloatArray = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Labels = NDArray[np.int64]
 
-#: Default radius: the distance, in the median, to the neighbour at this share of all rows.
-NEIGHBOURS = 0.06
+#: Settings tried by default: radii, by the share of all rows that they reach, and weights.
+NEIGHBOURS = (0.06, 0.03, 0.12)
+WEIGHTS = (20.0, 10.0, 5.0)
+#: They are tried on at most so many rows.
+SEARCH_ROWS = 2000
 #: Default of min_samples: this share of those neighbours.
 CORE_SHARE = 0.2
 LEAST_NEIGHBOURS, LEAST_SAMPLES = 10, 4
@@ -38,10 +38,27 @@ LEAST_NEIGHBOURS, LEAST_SAMPLES = 10, 4
 TIGHTER = 0.8
 #: Rows of which the distances are measured to set the radius.
 SAMPLE = 500
-#: Neighbours are found once and kept if there are no more than this.
-MOST_KEPT = 20_000_000
+#: Variances below this share of the table's are not told apart.
+SMALLEST = 1e-9
 #: A feature belongs to a cluster if this share of its core rows prefer it.
 SHARED = 0.5
+
+
+class _Setting(NamedTuple):
+    """A radius, by the share of all rows it reaches, and the weight of preferred features."""
+
+    neighbours: float
+    kappa: float
+
+
+class _Run(NamedTuple):
+    """What one setting gave: label, core or not, and preferred features of each row."""
+
+    setting: _Setting
+    rows: tuple[Labels, Flags, Flags]
+    eps: float
+    delta: float
+    min_samples: int
 
 
 class PreDeCon(SubspaceFinder):
@@ -58,15 +75,17 @@ class PreDeCon(SubspaceFinder):
     ----------
     eps : float or None
         Radius (ε), in units of the features' ranges, or of the table if ``scale`` is false. By
-        default the median distance to the neighbour at 6 % of all rows.
+        default the median distance to the neighbour at 6, 3 or 12 % of all rows, whichever gives
+        clusters that describe the rows most briefly.
     min_samples : int or None
-        Neighbours that a core row needs (μ), itself included. By default 1.2 % of the rows, at
-        least 4.
+        Neighbours that a core row needs (μ), itself included. By default a fifth of these
+        neighbours, 1.2 % of the rows if the radius reaches 6 %, and at least 4.
     delta : float or None
         Largest mean squared deviation of the neighbours from a row in a feature that it prefers
         (δ). By default 0.8 times the mean over all features, of a typical row.
-    kappa : float, default=20
-        How much a squared difference in a preferred feature counts (κ).
+    kappa : float or None
+        How much a squared difference in a preferred feature counts (κ). By default 20, 10 or 5,
+        chosen together with the radius, on at most 2,000 rows.
     max_pref_dims : int or None
         Rows that prefer more features than this are no cores and join no cluster (λ). By default
         there is no limit.
@@ -88,17 +107,17 @@ class PreDeCon(SubspaceFinder):
         The core rows of the clusters.
     preference_ : array of bool, shape (n_rows, n_features)
         The features that each row prefers.
-    eps_, delta_, min_samples_ : float, float and int
+    eps_, delta_, min_samples_, kappa_ : float, float, int and float
         The values used.
     n_iter_ : int
-        Always 1.
+        Number of settings tried.
 
     Notes
     -----
     The paper gives a cluster no features; the rule for them is ours, and clusters in which no
     feature is preferred by half of the core rows are left out. A row within reach of cores of
     several clusters joins the nearest core, so that the result does not depend on the order of the
-    rows. The defaults of ``eps``, ``min_samples`` and ``delta`` are ours.
+    rows. The defaults, and the way to choose among them, are ours.
 
     References
     ----------
@@ -122,7 +141,7 @@ class PreDeCon(SubspaceFinder):
         "eps": [Interval(Real, 0, None, closed="neither"), None],
         "min_samples": [Interval(Integral, 2, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), None],
-        "kappa": [Interval(Real, 1, None, closed="left")],
+        "kappa": [Interval(Real, 1, None, closed="left"), None],
         "max_pref_dims": [Interval(Integral, 1, None, closed="left"), None],
         "scale": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
@@ -135,7 +154,7 @@ class PreDeCon(SubspaceFinder):
         eps: float | None = None,
         min_samples: int | None = None,
         delta: float | None = None,
-        kappa: float = 20.0,
+        kappa: float | None = None,
         max_pref_dims: int | None = None,
         scale: bool = True,
         max_time: float | None = None,
@@ -176,25 +195,59 @@ class PreDeCon(SubspaceFinder):
         axis = int(np.ptp(table, axis=0).argmax())
         order = np.lexsort([*table.T[::-1], table[:, axis]])
         table = np.ascontiguousarray(table[order])
-        eps = self.eps or _typical_radius(table)
-        graph = _Graph(table, eps, axis, watch)
-        preferred, delta = self._preferences(table, graph)
-        min_samples = self.min_samples or _default_min_samples(len(X))
-        labels, core = self._connected(table, graph, preferred, min_samples)
+        chosen, tried = self._chosen(table, axis, watch)
         places = np.empty(len(X), np.int64)
         places[order] = np.arange(len(X))
-        labels, core, preferred = labels[places], core[places], preferred[places]
+        labels, core, preferred = (part[places] for part in chosen.rows)
         clustering, core = _with_features(labels, core, preferred)
         attributes = {
             "core_sample_indices_": np.flatnonzero(core),
             "preference_": preferred,
-            "eps_": float(eps),
-            "delta_": delta,
-            "min_samples_": min_samples,
+            "eps_": chosen.eps,
+            "delta_": chosen.delta,
+            "min_samples_": chosen.min_samples,
+            "kappa_": chosen.setting.kappa,
         }
-        return Found(clustering, 1, attributes)
+        return Found(clustering, tried, attributes)
 
-    def _preferences(self, table: FloatArray, graph: _Graph) -> tuple[Flags, float]:
+    def _chosen(self, table: FloatArray, axis: int, watch: Watch) -> tuple[_Run, int]:
+        """The run whose clusters describe the rows most briefly, and how many were compared."""
+        n = len(table)
+        # Sorted rows, one of every few: the same ones whatever the order of the rows was.
+        places = np.unique(np.linspace(0, n - 1, min(n, SEARCH_ROWS)).astype(np.int64))
+        sample = np.ascontiguousarray(table[places])
+        shares = NEIGHBOURS if self.eps is None else NEIGHBOURS[:1]
+        weights = WEIGHTS if self.kappa is None else (float(self.kappa),)
+        settings = [_Setting(share, kappa) for share in shares for kappa in weights]
+        best, most = None, -np.inf
+        for setting in settings if len(settings) > 1 or len(sample) == n else []:
+            run = self._run(sample, axis, setting, len(sample) / n, watch)
+            saved = _saved(sample, *run.rows)
+            if best is None or saved > most:
+                best, most = run, saved
+            if watch.out_of_time():
+                break
+        if best is not None and len(sample) == n:
+            return best, len(settings)
+        setting = settings[0] if best is None else best.setting
+        return self._run(table, axis, setting, 1.0, watch), len(settings)
+
+    def _run(
+        self, table: FloatArray, axis: int, setting: _Setting, share: float, watch: Watch
+    ) -> _Run:
+        """PreDeCon with one setting, on all rows or a share of them."""
+        eps = float(self.eps or _typical_radius(table, setting.neighbours))
+        graph = NeighbourGraph(table, eps, axis, watch)
+        preferred, delta = self._preferences(table, graph)
+        if self.min_samples is None:
+            neighbours = max(LEAST_NEIGHBOURS, int(setting.neighbours * len(table)))
+            min_samples = max(LEAST_SAMPLES, int(CORE_SHARE * neighbours))
+        else:
+            min_samples = max(2, round(share * int(self.min_samples)))
+        labels, core = self._connected(table, graph, preferred, min_samples, setting.kappa)
+        return _Run(setting, (labels, core, preferred), eps, delta, min_samples)
+
+    def _preferences(self, table: FloatArray, graph: NeighbourGraph) -> tuple[Flags, float]:
         """The features that each row prefers, and the largest variance of these."""
         variances = np.full(table.shape, np.inf)
         counts = np.zeros(len(table), np.int64)
@@ -212,7 +265,12 @@ class PreDeCon(SubspaceFinder):
         return variances <= delta, float(delta)
 
     def _connected(
-        self, table: FloatArray, graph: _Graph, preferred: Flags, min_samples: int
+        self,
+        table: FloatArray,
+        graph: NeighbourGraph,
+        preferred: Flags,
+        min_samples: int,
+        kappa: float,
     ) -> tuple[Labels, Flags]:
         """Clusters of core rows and the rows they reach, and which rows are cores."""
         most = self.max_pref_dims or table.shape[1]
@@ -221,7 +279,7 @@ class PreDeCon(SubspaceFinder):
 
         def distances(block: Neighbours) -> FloatArray:
             return mutual_distances(
-                table, preferred, float(self.kappa), graph.eps,
+                table, preferred, kappa, graph.eps,
                 block.start, block.indptr, block.indices,
             )  # fmt: skip
 
@@ -230,77 +288,7 @@ class PreDeCon(SubspaceFinder):
             sums = np.append(0, np.cumsum(near))
             counts[block.start : block.start + len(block.counts)] = np.diff(sums[block.indptr])
         core = eligible & (counts >= min_samples)
-        return _linked(graph.blocks("clusters"), distances, core, eligible), core
-
-
-class _Graph:
-    """Neighbours of all rows, block by block: kept if they are few, else found again."""
-
-    def __init__(self, table: FloatArray, eps: float, axis: int, watch: Watch) -> None:
-        self.table, self.eps, self.axis, self.watch = table, eps, axis, watch
-        self._kept: list[Neighbours] | None = []
-        self._complete = False
-
-    def blocks(self, message: str) -> Iterator[Neighbours]:
-        """Go through the blocks; stops when the time is up."""
-        if self._complete and self._kept is not None:
-            source: Iterable[Neighbours] = self._kept
-        else:
-            source = neighbour_blocks(self.table, self.eps, self.axis)
-        size = 0
-        for block in source:
-            if not self._complete and self._kept is not None:
-                size += len(block.indices)
-                self._kept.append(block)
-                if size > MOST_KEPT:
-                    self._kept = None
-            yield block
-            self.watch.step(message, block.start + len(block.counts), len(self.table))
-            if self.watch.out_of_time():
-                self._kept = None
-                return
-        self._complete = True
-
-
-def _linked(
-    blocks: Iterable[Neighbours],
-    distances: Callable[[Neighbours], FloatArray],
-    core: Flags,
-    eligible: Flags,
-) -> Labels:
-    """Connect cores that are near each other, and give other rows to their nearest core."""
-    n = len(core)
-    group = np.arange(n)
-    host = np.full(n, -1, np.int64)
-    for block in blocks:
-        away = distances(block)
-        owner = np.repeat(np.arange(len(block.counts)) + block.start, block.counts)
-        near = np.isfinite(away)
-        near &= core[block.indices]
-        both = near & core[owner]
-        group = _merged(group, owner[both], block.indices[both])
-        border = near & ~core[owner] & eligible[owner]
-        rows, cores, lengths = owner[border], block.indices[border], away[border]
-        # The nearest core comes first among those of each row.
-        best = np.lexsort((cores, lengths, rows))
-        rows, first = np.unique(rows[best], return_index=True)
-        host[rows] = cores[best][first]
-    labels = np.full(n, -1, np.int64)
-    labels[core] = group[core]
-    reached = host >= 0
-    labels[reached] = group[host[reached]]
-    return labels
-
-
-def _merged(group: Labels, left: Labels, right: Labels) -> Labels:
-    """Groups, named by their first rows, after joining rows on the left with rows on the right."""
-    n = len(group)
-    rows = np.concatenate([np.arange(n), left])
-    columns = np.concatenate([group, right])
-    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n, n))
-    _, joined = connected_components(graph, directed=False)
-    _, first = np.unique(joined, return_index=True)
-    return first[joined]
+        return linked(graph.blocks("clusters"), distances, core, eligible), core
 
 
 def _with_features(
@@ -324,10 +312,25 @@ def _by_first_row(labels: Labels) -> Labels:
     return labels[np.sort(first)]
 
 
-def _typical_radius(table: FloatArray) -> float:
-    """Median distance to the neighbour at 6 % of all rows, from a sample of rows."""
+def _saved(table: FloatArray, labels: Labels, core: Flags, preferred: Flags) -> float:
+    """Nats that clusters save: their features vary less than in the table, but rows are named."""
+    clustering, _ = _with_features(labels, core, preferred)
+    spread, n = table.var(axis=0), len(table)
+    saved = 0.0
+    for k in range(clustering.n_clusters):
+        cluster = clustering.cluster(k)
+        size, usual = len(cluster.rows), spread[cluster.features]
+        here = table[np.ix_(cluster.rows, cluster.features)].var(axis=0)
+        narrower = np.log(usual / np.maximum(here, SMALLEST * usual))
+        saved += size * (0.5 * np.maximum(narrower, 0.0).sum() - np.log(n / size))
+        saved -= len(cluster.features) * np.log(size)
+    return saved
+
+
+def _typical_radius(table: FloatArray, share: float) -> float:
+    """Median distance to the neighbour at a share of all rows, from a sample of rows."""
     n = len(table)
-    rank = min(n - 1, max(LEAST_NEIGHBOURS, int(NEIGHBOURS * n)))
+    rank = min(n - 1, max(LEAST_NEIGHBOURS, int(share * n)))
     rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
     norms = np.einsum("ij,ij->i", table, table)
     squares = norms[rows, None] - 2.0 * (table[rows] @ table.T) + norms
@@ -343,11 +346,6 @@ def _typical_radius(table: FloatArray) -> float:
     return float(f"{typical:.6g}")
 
 
-def _default_min_samples(n_rows: int) -> int:
-    neighbours = max(LEAST_NEIGHBOURS, int(NEIGHBOURS * n_rows))
-    return max(LEAST_SAMPLES, int(CORE_SHARE * neighbours))
-
-
 def _of_one_cluster(n_rows: int) -> dict[str, Any]:
     """Attributes where all rows are identical."""
     return {
@@ -356,4 +354,5 @@ def _of_one_cluster(n_rows: int) -> dict[str, Any]:
         "eps_": 0.0,
         "delta_": 0.0,
         "min_samples_": 1,
+        "kappa_": 1.0,
     }

@@ -68,15 +68,17 @@ class PROCLUS(SubspaceFinder):
         Rows that the hill climbing looks at, drawn at random; all rows take part in the last phase.
         "auto": 2000, or 200 per cluster if that is more. None: all rows.
     outliers : {"far", "spheres", None}, default="far"
-        Which rows are noise: those farther from their medoid than ``reach`` times the median of
-        their cluster; those that are farther from every medoid than that medoid is from the next
-        one (the paper's rule, generous in many dimensions); or none.
+        Which rows are noise: those farther from their medoid than ``reach`` times the median of the
+        typical rows of their cluster; those that are farther from every medoid than that medoid is
+        from the next one (the paper's rule, generous in many dimensions); or none.
     reach : float, default=3.0
-        How many times the median distance a row of a cluster may be away from the medoid.
+        How many times the median distance of the typical rows (those within this very bound) a row
+        of a cluster may be away from the medoid.
     polish : bool, default=True
         After every exchange of medoids move each one to the middle of its cluster and choose its
-        features from the cluster, not only from the neighbourhood; and exchange medoids of larger
-        clusters too. If false, the search is that of the paper.
+        features from the cluster, not only from the neighbourhood; exchange medoids of larger
+        clusters too; and let rows far from all medoids count little. If false, the search is that
+        of the paper.
     sample_factor, medoid_factor : int, default=30 and 10
         Per cluster so many rows are drawn (A), of which so many far from each other become
         candidates for medoids (B).
@@ -116,10 +118,10 @@ class PROCLUS(SubspaceFinder):
     With ``polish=False, outliers="spheres", search_rows=None`` and ``avg_dims`` given this is the
     algorithm of the paper, with restarts. Ours are: the polishing and the exchange of random
     medoids in between, the rows sampled for the search, the outlier rule "far" (rows it rejects
-    have no say in a cluster's features), and the estimate of ``avg_dims``. Restarts are compared
-    after their last phase, when the features come from the clusters. Where the paper is silent:
-    ties go to the lower cluster and feature number, copies of a row are no second candidate, and a
-    medoid always stays in its own cluster.
+    have no say in a cluster's features and centre), and the estimate of ``avg_dims``. Restarts are
+    compared after their last phase, when the features come from the clusters. Where the paper is
+    silent: ties go to the lower cluster and feature number, copies of a row are no second
+    candidate, and a medoid always stays in its own cluster.
 
     References
     ----------

@@ -23,6 +23,10 @@ Bools = NDArray[np.bool_]
 
 #: Polishing rounds after the climb; they end as soon as the objective stops falling.
 LAST_ROUNDS = 5
+#: Typical rows of a cluster are found from this nearest share of them, in at most so many rounds.
+NEAREST, MOST_BOUNDS = 0.2, 10
+#: Rows count in the objective as no farther than this, in mean absolute deviations of the columns.
+FARTHEST = 1.5
 #: Features that every cluster gets before the rest is shared out.
 LEAST_DIMS = 2
 #: Distances kept in memory (256 MB of them); older ones are computed again when needed.
@@ -41,7 +45,7 @@ class Partition(NamedTuple):
     core: Ints
     """The same, but -1 for rows too far from their medoid to be typical of the cluster."""
     objective: float
-    """Mean segmental distance of the rows to their cluster's centroid."""
+    """Mean segmental distance of the rows to their cluster's centroid; noise counts little."""
 
 
 class Climb(NamedTuple):
@@ -127,15 +131,25 @@ def typical_total(X: Floats, partition: Partition) -> int:
 
 
 def bounds_of_core(labels: Ints, distances: Floats, k: int, reach: float) -> Floats:
-    """Distance up to which rows are typical of each cluster: ``reach`` times the median one."""
+    """Distance up to which rows are typical of each cluster: ``reach`` times the median of them.
+
+    Found in rounds that begin with the nearest fifth of the rows, so that noise, even if it is most
+    of what a medoid is nearest to, has no say in what is typical.
+    """
     bounds = np.zeros(k)
     for i in range(k):
-        away = distances[labels == i]
-        if len(away):
-            middle = len(away) // 2
-            median = float(np.partition(away, middle)[middle])
-            # Where most rows equal their medoid the median says nothing about the others.
-            bounds[i] = reach * (median or float(away.mean()))
+        away = np.sort(distances[labels == i])
+        if not len(away):
+            continue
+        bound = reach * away[int(NEAREST * len(away))]
+        for _ in range(MOST_BOUNDS):
+            inside = int(np.searchsorted(away, bound, side="right"))
+            wider = reach * away[inside // 2]
+            if wider == bound:
+                break
+            bound = wider
+        # Where most rows equal their medoid the median says nothing about the others.
+        bounds[i] = bound or reach * float(away.mean())
     return bounds
 
 
@@ -170,6 +184,9 @@ class Climber:
     ) -> None:
         self.X, self.candidates, self.k, self.total = X, candidates, k, total
         self.reach, self.polish = reach, polish
+        self._farthest = np.inf
+        if polish:
+            self._farthest = FARTHEST * float(np.abs(X - X.mean(axis=0)).mean())
         self._distances: dict[int, Floats] = {}
         self._deviations: dict[tuple[int, int], Floats] = {}
 
@@ -240,8 +257,9 @@ class Climber:
         labels, core = assign(self.X, self.X[medoids], masks, self.reach)
         # A medoid stays in its own cluster whatever the ties, so that no cluster is empty.
         labels[medoids] = core[medoids] = np.arange(self.k)
-        centres = centroids(self.X, labels, masks)
-        objective = float(own_distances(self.X, labels, centres, masks).mean())
+        centres = centroids(self.X, core if self.polish else labels, masks)
+        away = own_distances(self.X, labels, centres, masks)
+        objective = float(np.minimum(away, self._farthest).mean())
         return Partition(medoids, masks, labels, core, objective)
 
     def _locality_deviations(self, seeds: Ints) -> Floats:

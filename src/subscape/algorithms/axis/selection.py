@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 
 from subscape.algorithms.base import Watch
+from subscape.core import AxisSubspaces, SubspaceClustering
 from subscape.kernels.bitsets import WORD, count, intersection_counts, unpack
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "interest",
     "log2_choose",
     "nonredundant",
+    "to_clustering",
 ]
 
 FloatArray = NDArray[np.float64]
@@ -29,6 +32,9 @@ Bits = NDArray[np.uint64]
 #: A cluster is redundant if more than this share of its cells, or of its rows in a cluster with a
 #: common feature, is reported already.
 REPEATED = 0.5
+#: What is new of a cluster must be so many times what is expected: with many rows, tiny differences
+#: save bits too.
+SURPLUS = 1.5
 #: Clusters looked at together: at first few, because each choice makes others redundant, later as
 #: many as fit into this many words of packed rows.
 FIRST_BATCH, BATCH_WORDS = 16, 1 << 20
@@ -43,12 +49,29 @@ class Candidates(NamedTuple):
     sizes: NDArray[np.int64]
     """Rows of each cluster."""
     expected: FloatArray
-    """Share of all rows expected in its place if its columns were independent; for a cluster in
-    one column, if its values were spread evenly."""
+    """Share of all rows expected in its place if its columns were independent, or if rows were
+    spread evenly: the larger of the two."""
     cost: FloatArray
     """Bits it takes to say where the cluster is."""
     rows: Callable[[Sequence[int]], Bits]
     """Packed rows of some clusters, one line each."""
+
+
+def to_clustering(
+    rows: Sequence[NDArray[np.integer]],
+    columns: Sequence[Sequence[int]],
+    shape: tuple[int, int],
+) -> SubspaceClustering:
+    """Make a clustering of clusters whose rows are known to be distinct and in order."""
+    starts = np.concatenate([[0], np.cumsum([len(part) for part in rows], dtype=np.int64)])
+    indices = np.concatenate([np.empty(0, dtype=np.int32), *rows]).astype(np.int32)
+    members = csr_array(
+        (np.ones(len(indices), dtype=bool), indices, starts), shape=(len(rows), shape[0])
+    )
+    masks = np.zeros((len(rows), shape[1]), dtype=bool)
+    for mask, features in zip(masks, columns, strict=True):
+        mask[list(features)] = True
+    return SubspaceClustering(members, AxisSubspaces(masks))
 
 
 def log2_choose(n: int, k: int) -> float:
@@ -108,12 +131,12 @@ def nonredundant(
 ) -> list[int]:
     """Choose clusters greedily by interest, leaving out those that repeat chosen ones.
 
-    A cluster is left out if it saves no bits, or none any more once the cells already reported
-    (cells are row-feature pairs) are taken away; if more than half of its cells are reported; or
-    if more than half of its rows are in one reported cluster with a common feature. The last two
-    don't hold for a cluster that lies in a reported one and has further features, if within that
-    cluster these features are more than independent and a quarter of its cells is new. Clusters
-    in a single feature come last, for rows that are in no other cluster.
+    A cluster is left out if it saves no bits, or is no longer much more than expected once the
+    cells already reported (cells are row-feature pairs) are taken away; if more than half of its
+    cells are reported; or if more than half of its rows are in one reported cluster with a common
+    feature. The last two don't hold for a cluster that lies in a reported one and has further
+    features, if within that cluster these features are more than independent and a quarter of its
+    cells is new. Clusters in a single feature come last, for rows that are in no other cluster.
 
     Parameters
     ----------
@@ -184,11 +207,12 @@ class _Chosen:
         return 1 - shared / (dims * self.found.sizes[batch])
 
     def tells_something(self, batch: IntArray, rows: Bits) -> NDArray[np.bool_]:
-        """Whether enough of each cluster is new, and what is new saves bits."""
+        """Whether enough of each cluster is new, and what is new is more than expected."""
         new = self.new_share(batch, rows)
-        size = new * self.found.sizes[batch]
-        saved = information(size / self.n_rows, self.found.expected[batch], self.n_rows)
-        return (new >= NEW_WHEN_NESTED) & (saved > self.found.cost[batch])
+        share, expected = new * self.found.sizes[batch] / self.n_rows, self.found.expected[batch]
+        saved = information(share, expected, self.n_rows)
+        surplus = share > SURPLUS * expected
+        return (new >= NEW_WHEN_NESTED) & (saved > self.found.cost[batch]) & surplus
 
     def consider(self, i: int, rows: Bits) -> None:
         """Choose a cluster unless it repeats what is chosen."""

@@ -19,9 +19,8 @@ from subscape.algorithms.axis.density_search import (
     grown_search,
     only_maximal,
 )
-from subscape.algorithms.axis.selection import Candidates, interest, nonredundant
+from subscape.algorithms.axis.selection import Candidates, interest, nonredundant, to_clustering
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
-from subscape.core import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.kernels.bitsets import pack
 
@@ -175,7 +174,7 @@ class SUBCLU(SubspaceFinder):
             chosen = np.argsort(-score, kind="stable")[: self.max_clusters].tolist()
         reported = [clusters[i] for i in chosen]
         return Found(
-            SubspaceClustering.from_clusters([(c.rows, c.columns) for c in reported], X.shape),
+            to_clustering([c.rows for c in reported], [c.columns for c in reported], X.shape),
             n_iter=max((len(cluster.columns) for cluster in clusters), default=1),
             attributes={
                 "core_rows_": [cluster.rows[cluster.core] for cluster in reported],

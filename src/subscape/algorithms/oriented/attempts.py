@@ -68,7 +68,7 @@ def shortest(
     *,
     refine: bool,
     pieces: bool = False,
-    downhill: bool = False,
+    agreement: int | None = None,
 ) -> Chosen:
     """Keep the attempt that describes the rows most briefly.
 
@@ -83,12 +83,12 @@ def shortest(
         Judge clusters after they have settled.
     pieces : bool
         Judge clusters that have not settled with the pieces of a flat joined.
-    downhill : bool
-        Stop at the first attempt that is no better than the ones before, once there are clusters.
+    agreement : int, optional
+        Stop when so many attempts have settled on the same best clusters.
     """
     describe = Description(X)
     best: tuple[Any, Attempt, Settled | None] | None = None
-    tried = 0
+    tried = agreeing = 0
     for attempt in attempts:
         tried += 1
         end, labels = None, attempt.labels
@@ -99,12 +99,13 @@ def shortest(
             end = settled(X, labels, describe, min_size=attempt.min_size, watch=watch)
             # Settings that settle alike are told apart by what they began with.
             nats = round(end.nats, 3), nats
+            if best is None or nats[0] < best[0][0]:
+                agreeing = 0
+            agreeing += len(end.dims) > 0 and (best is None or nats[0] <= best[0][0])
         if best is None or nats < best[0]:
             best = nats, attempt, end
-        elif downhill and best[1].labels.max(initial=-1) >= 0:
-            break
         watch.step("settings", tried)
-        if watch.out_of_time():
+        if agreeing == agreement or watch.out_of_time():
             break
     return Chosen(best[1], best[2], tried)  # type: ignore[index]
 

@@ -23,6 +23,8 @@ Labels = NDArray[np.intp]
 #: Settings tried where none are given: widths in units of the table's, and shares of the rows.
 WIDTHS = (0.02, 0.05, 0.1)
 SHARES = (0.1, 0.04)
+#: With more dimensions than this, only the first share is tried.
+MOST_DIMS = 10
 #: A cluster has at least so many rows per dimension by default.
 ROWS_PER_DIMENSION = 3
 #: Rounds of fitting a hyperplane to its rows and collecting the rows near it.
@@ -101,11 +103,10 @@ class CASH(SubspaceFinder):
     E. Achtert, C. Böhm, J. David, P. Kröger and A. Zimek, *Robust Clustering in Arbitrarily
     Oriented Subspaces*, SDM 2008, doi:10.1137/1.9781611972788.69. The paper cuts the offsets into
     slices and descends greedily; here a window of the same width takes the best offset of each
-    box, so that no
-    cluster is cut in two, the extremes of the curves are exact, and the rows are turned to their
-    principal axes first, so that the result does not depend on the orientation of the table.
-    ``refine`` and the choice of the settings are additions. Boxes multiply with the dimension:
-    beyond about ten features the search is a matter of luck.
+    box, so that no cluster is cut in two, the extremes of the curves are exact, and the rows are
+    turned to their principal axes first, so that the result does not depend on the orientation of
+    the table. ``refine`` and the choice of the settings are additions. Boxes multiply with the
+    dimension: beyond about ten features the search is a matter of luck.
 
     Examples
     --------
@@ -188,7 +189,9 @@ class CASH(SubspaceFinder):
     def _settings(self, sample: Sample) -> Iterator[Setting]:
         n, p = sample.X.shape
         width = np.sqrt(12 * sample.X.var(axis=0).max())
-        sizes = [max(ROWS_PER_DIMENSION * p, round(share * n)) for share in SHARES]
+        shares = SHARES if p <= MOST_DIMS else SHARES[:1]
+        least = min(ROWS_PER_DIMENSION * p, n // 3)
+        sizes = [max(2, least, round(share * n)) for share in shares]
         if self.min_samples != "auto":
             sizes = [max(1, round(int(self.min_samples) * sample.share))]
         jitters = [share * width for share in WIDTHS] if self.jitter == "auto" else [self.jitter]

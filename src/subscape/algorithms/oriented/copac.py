@@ -172,7 +172,7 @@ class COPAC(SubspaceFinder):
         given = (self.n_neighbors, self.eps, self.min_samples, self.explained_variance)
         sample = sample_of(span.rows, self.search_rows if "auto" in given else len(X))
         tries = (
-            flat_clusters(sample.X, local, setting, watch)
+            self._attempt(sample.X, local, setting, watch)
             for setting, local in self._settings(sample)
         )
         chosen = shortest(tries, sample.X, watch, refine=self.refine)
@@ -185,13 +185,16 @@ class COPAC(SubspaceFinder):
                 best = best._replace(local_dims=sample.spread(best.local_dims, len(X)))
             else:
                 local = local_flats(span.rows, setting.n_neighbors)
-                best = flat_clusters(span.rows, local, setting, watch)
+                best = self._attempt(span.rows, local, setting, watch)
         labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
         return span.found(
             labels, dims, chosen.tried,
             local_dims_=best.local_dims, n_neighbors_=setting.n_neighbors, eps_=setting.eps,
             min_samples_=setting.min_samples, explained_variance_=setting.explained,
         )  # fmt: skip
+
+    def _attempt(self, X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
+        return flat_clusters(X, local, setting, watch)
 
     def _one_cluster(self, table: Any) -> Found:
         found = one_point(super()._one_cluster(table))

@@ -209,7 +209,7 @@ class FourC(SubspaceFinder):
         near = self._neighbourhoods(X, pairs_within(X, radius), radius, watch)
         flat = near.dims <= max_dim
         sizes = 1 + np.bincount(near.pairs.ravel(), minlength=len(X))
-        reachable = near.pairs[flat[near.pairs].all(axis=1)]
+        reachable = near.pairs if flat.all() else near.pairs[flat[near.pairs].all(axis=1)]
         labels = connect_pairs(reachable, flat & (sizes >= setting.min_samples))
         dims = modal_dims(labels, near.dims)
         return Attempt(setting, labels, dims, setting.min_samples, near.dims)
@@ -274,12 +274,12 @@ class FourC(SubspaceFinder):
         if self.min_samples == "auto":
             sizes = sorted({min(size, len(X)) for size in CORE_SIZES})
         else:
-            sizes = [max(1, min(len(X), round(int(self.min_samples) * sample.share)))]
+            sizes = [max(1, round(int(self.min_samples) * sample.share))]
         for size in sizes:
             if self.eps != "auto":
                 yield Setting(float(self.eps), size)
                 continue
-            farthest = X[nearest_rows(X, size)[:, -1]] - X
+            farthest = X[nearest_rows(X, min(size, len(X)))[:, -1]] - X
             radii = np.sqrt(np.square(farthest).sum(axis=1))
             if radii.max() <= 0:
                 # Every row has copies enough: a radius below the distance of others will do.

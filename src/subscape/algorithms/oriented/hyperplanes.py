@@ -156,7 +156,7 @@ class HyperplaneSearch:
     def _hyperplane(self, low: FloatArray, high: FloatArray) -> Hyperplane:
         smallest, largest = ranges = offset_ranges(self._left, low, high)
         start = fullest_window(ranges, self._effort.width).start
-        met = (smallest <= start + self._effort.width) & (largest >= start)
+        met = (smallest - self._effort.width <= start) & (largest >= start)
         return Hyperplane(self.rows[met], normal_of((low + high) / 2))
 
 

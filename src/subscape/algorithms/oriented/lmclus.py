@@ -17,7 +17,7 @@ from subscape.core.errors import SubscapeError
 from .attempts import Attempt, shortest
 from .description import ROWS_PER_DIMENSION
 from .flats import squared_residuals
-from .separation import best_separation
+from .separation import Criterion, best_separation
 from .span import one_point, span_of
 
 FloatArray = NDArray[np.float64]
@@ -25,6 +25,8 @@ Labels = NDArray[np.intp]
 
 #: Sensitivities tried where none is given; with the root of the discriminability their roots.
 SENSITIVITIES = (6.0, 3.0, 1.5)
+#: Searches that must agree before the others are left out.
+AGREEMENT = 3
 #: By default flats have at most so many dimensions.
 MOST_DIMS = 10
 #: The rows left at the end are a cluster if the variance across a flat is below this share of the
@@ -49,8 +51,8 @@ class LMCLUS(SubspaceFinder):
         Largest dimension of a flat (K); by default one less than the features, at most 10.
     sensitivity : float or "auto", default="auto"
         How clearly a flat must separate its rows (Gamma): depth of the valley times the
-        discriminability of its sides. "auto" tries 6, 3 and 1.5, as long as the clusters describe
-        the rows more briefly each time.
+        discriminability of its sides. "auto" tries 6, 3 and 1.5, and keeps the one whose clusters
+        describe the rows most briefly.
     min_cluster_size : int, default=20
         Fewer rows are no cluster.
     n_clusters_hint : int, default=10
@@ -66,6 +68,8 @@ class LMCLUS(SubspaceFinder):
     stop_at_first : bool, default=True
         Take the lowest dimension that separates rows. False goes on to higher ones within the
         rows cut off, as the paper does.
+    n_init : int, default=3
+        Searches per sensitivity; fewer if three of them have settled on the same best clusters.
     refine : bool, default=True
         Join the pieces of a flat and put every row where it fits best, noise included, as long as
         that shortens the description of the rows. False gives the clusters of the search.
@@ -84,7 +88,7 @@ class LMCLUS(SubspaceFinder):
     sensitivity_ : float
         The sensitivity used.
     n_iter_ : int
-        Number of sensitivities tried.
+        Number of searches.
 
     Notes
     -----
@@ -116,6 +120,7 @@ class LMCLUS(SubspaceFinder):
         "n_bins": [Interval(Integral, 5, None, closed="left")],
         "goodness": [StrOptions({"squared", "sqrt"})],
         "stop_at_first": ["boolean"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
         "refine": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],
@@ -134,6 +139,7 @@ class LMCLUS(SubspaceFinder):
         n_bins: int = 100,
         goodness: str = "squared",
         stop_at_first: bool = True,
+        n_init: int = 3,
         refine: bool = True,
         max_time: float | None = None,
         random_state: Any = None,
@@ -148,6 +154,7 @@ class LMCLUS(SubspaceFinder):
         self.n_bins = n_bins
         self.goodness = goodness
         self.stop_at_first = stop_at_first
+        self.n_init = n_init
         self.refine = refine
         self.max_time = max_time
         self.random_state = random_state
@@ -163,7 +170,7 @@ class LMCLUS(SubspaceFinder):
     def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
         span = span_of(X)
         attempts = self._attempts(span.rows, seed, watch)
-        chosen = shortest(attempts, span.rows, watch, refine=self.refine, downhill=True)
+        chosen = shortest(attempts, span.rows, watch, refine=self.refine, agreement=AGREEMENT)
         best, end = chosen.attempt, chosen.settled
         labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
         return span.found(labels, dims, chosen.tried, sensitivity_=best.setting)
@@ -180,6 +187,7 @@ class LMCLUS(SubspaceFinder):
         if self.sensitivity == "auto":
             root = self.goodness == "sqrt"
             sensitivities = [math.sqrt(s) if root else s for s in SENSITIVITIES]
+        sensitivities = sensitivities * self.n_init
         for sensitivity, child in zip(sensitivities, seed.spawn(len(sensitivities)), strict=True):
             yield self._clusters(X, float(sensitivity), np.random.default_rng(child), watch)
 
@@ -212,12 +220,11 @@ class LMCLUS(SubspaceFinder):
         watch: Watch,
     ) -> tuple[Labels, int | None]:
         """Rows of the next cluster among those left, and the dimension of its flat."""
+        criterion = Criterion(self.n_bins, self.goodness == "squared", self.min_cluster_size)
         rows, found = left, None
         for dim in range(1, self._max_dim(X) + 1):
             while not watch.out_of_time():
-                cut = best_separation(
-                    X[rows], dim, self._n_samples(dim), self.n_bins, self.goodness == "squared", rng
-                )
+                cut = best_separation(X[rows], dim, self._n_samples(dim), criterion, rng)
                 if cut is None or cut.goodness <= sensitivity:
                     break
                 near = rows[squared_residuals(X[rows], [cut.flat])[:, 0] < cut.threshold**2]

@@ -23,6 +23,19 @@ FITS = 2
 NEIGHBOURHOOD = 0.1
 #: A direction shorter than this share of the longest adds none to a flat.
 DEGENERATE = 1e-10
+#: Distances below this share of the longest row are rounding: all rows are on the flat.
+ROUNDING = 1e-7
+
+
+class Criterion(NamedTuple):
+    """How separations are judged."""
+
+    n_bins: int
+    """Bins of the histograms."""
+    squared: bool
+    """Discriminability squared, or its root."""
+    min_size: int
+    """Fewer rows close to a flat are no group."""
 
 
 class Separation(NamedTuple):
@@ -34,7 +47,7 @@ class Separation(NamedTuple):
 
 
 def best_separation(
-    X: FloatArray, dim: int, n_samples: int, n_bins: int, squared: bool, rng: np.random.Generator
+    X: FloatArray, dim: int, n_samples: int, criterion: Criterion, rng: np.random.Generator
 ) -> Separation | None:
     """The flat of this dimension that separates its rows most clearly; None if none does.
 
@@ -45,7 +58,8 @@ def best_separation(
     centres, bases = sampled_flats(ranked, dim, n_samples, rng)
     if not len(centres):
         return None
-    goodness, thresholds = rank_flats(ranked, centres, bases, n_bins, squared)
+    fewer = max(2, criterion.min_size * len(ranked) // len(X))
+    goodness, thresholds = rank_flats(ranked, centres, bases, criterion._replace(min_size=fewer))
     chosen = np.argsort(-goodness, kind="stable")[:FINALISTS]
     chosen = chosen[goodness[chosen] > -np.inf]
     best: Separation | None = None
@@ -60,8 +74,7 @@ def best_separation(
             X,
             np.array([flat.centre for flat in finalists]),
             np.array([flat.basis for flat in finalists]),
-            n_bins,
-            squared,
+            criterion,
         )
         i = int(goodness.argmax())
         if goodness[i] > (-np.inf if best is None else best.goodness):
@@ -100,12 +113,14 @@ def sampled_flats(
 
 
 def rank_flats(
-    X: FloatArray, centres: FloatArray, bases: FloatArray, n_bins: int, squared: bool
+    X: FloatArray, centres: FloatArray, bases: FloatArray, criterion: Criterion
 ) -> tuple[FloatArray, FloatArray]:
     """Goodness of each flat's separation, and the distance at which it cuts."""
     (m, p, dim), n = bases.shape, len(X)
+    n_bins, squared, least = criterion
     goodness, thresholds = np.full(m, -np.inf), np.zeros(m)
     lengths = np.einsum("ij,ij->i", X, X)
+    rounding = ROUNDING * np.sqrt(lengths.max())
     size = max(1, BLOCK // (n * max(1, dim)))
     for start in range(0, m, size):
         some = slice(start, start + size)
@@ -120,7 +135,7 @@ def rank_flats(
         places = np.minimum((distances * scale[:, None]).astype(np.intp), n_bins - 1)
         places += n_bins * np.arange(len(places))[:, None]
         histograms = np.bincount(places.ravel(), minlength=n_bins * len(places))
-        cut = minimum_error_cuts(histograms.reshape(-1, n_bins), squared)
-        goodness[some] = np.where(widest > 0, cut.goodness, -np.inf)
+        cut = minimum_error_cuts(histograms.reshape(-1, n_bins), squared, least)
+        goodness[some] = np.where(widest > rounding, cut.goodness, -np.inf)
         thresholds[some] = (cut.bins + 1) / scale
     return goodness, thresholds

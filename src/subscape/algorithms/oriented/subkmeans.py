@@ -16,6 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.algorithms.numbering import by_first_row
+from subscape.algorithms.oriented.between import leading_directions
 from subscape.core import OrientedSubspaces, SubspaceClustering
 
 FloatArray = NDArray[np.float64]
@@ -209,8 +210,8 @@ def shared_directions(centres: FloatArray, labels: Labels) -> FloatArray:
     counts = np.bincount(labels, minlength=len(centres)).astype(np.float64)
     middle = counts @ centres / counts.sum()
     between = np.sqrt(counts)[:, None] * (centres - middle)
-    _, singular, right = np.linalg.svd(between, full_matrices=False)
-    strong = np.square(singular) > SMALLEST_SHARE * max(float(np.square(singular).max()), 1e-300)
-    strong[min(len(centres) - 1, len(strong)) :] = False
-    strong[0] = True  # one cluster differs from nothing: keep a direction all the same
-    return np.ascontiguousarray(right[strong].T)
+    directions = leading_directions(between, SMALLEST_SHARE * float(np.square(between).sum()))
+    if directions.shape[1]:
+        return directions
+    # One cluster differs from nothing: keep a direction all the same.
+    return np.eye(centres.shape[1], 1)
