@@ -4,6 +4,14 @@ Measures are *distances* unless their name says ``similarity`` or ``score`` or t
 similarities. :mod:`subscape.measures.registry` lists each with its range and properties.
 """
 
+from .adco import (
+    ProfileMatch,
+    adco_distance,
+    adco_matrix,
+    adco_similarity,
+    match_profiles,
+)
+from .bins import Bins
 from .cell_pairs import (
     CellPairCounts,
     cell_pair_counts,
@@ -23,7 +31,20 @@ from .cells import (
 )
 from .chance import Corrected, Expectation, PValue, corrected, expected, p_value
 from .code_length import DescriptionLength, description_length
+from .compactness import (
+    c_index,
+    calinski_harabasz_score,
+    compactness_report,
+    davies_bouldin_index,
+    goodman_kruskal_gamma,
+    modified_hubert_gamma,
+    silhouette_samples,
+    silhouette_score,
+)
 from .dendrograms import cophenetic_similarity, dendrogram_distance
+from .density_profile import DensityProfile
+from .dq import DQScore, dq_measure
+from .dunn import dunn_index, generalized_dunn
 from .flats_encoding import EncodedCluster, EncodedTable, decode, encode
 from .objects import (
     e4sc_score,
@@ -33,6 +54,7 @@ from .objects import (
     object_f1_score,
 )
 from .overlap import Overlap, overlap_of
+from .pair_profiles import pair_profile
 from .pairwise import median, pairwise_distances
 from .partitions import (
     ConfusionTable,
@@ -60,13 +82,25 @@ from .partitions import (
     v_measure_score,
     wallace_scores,
 )
+from .projective import (
+    lac_weights,
+    nmi_projective,
+    psi_features,
+    psi_objects,
+    psi_projective,
+    theta,
+    upsilon,
+)
 from .reconstruction import ReconstructionScore, feature_losses, loss_by_dim, sre
 
 __all__ = [
+    "Bins",
     "CellPairCounts",
     "CellScores",
     "ConfusionTable",
     "Corrected",
+    "DQScore",
+    "DensityProfile",
     "DescriptionLength",
     "EncodedCluster",
     "EncodedTable",
@@ -76,26 +110,38 @@ __all__ = [
     "Overlap",
     "PValue",
     "PairCounts",
+    "ProfileMatch",
     "ReconstructionScore",
     "WallaceScores",
+    "adco_distance",
+    "adco_matrix",
+    "adco_similarity",
     "adjusted_mutual_info_score",
     "adjusted_rand_score",
+    "c_index",
+    "calinski_harabasz_score",
     "cell_pair_counts",
     "cell_scores",
     "clustering_error",
+    "compactness_report",
     "completeness_score",
     "confusion_table",
     "cophenetic_similarity",
     "corrected",
+    "davies_bouldin_index",
     "decode",
     "dendrogram_distance",
     "description_length",
+    "dq_measure",
+    "dunn_index",
     "e4sc_score",
     "encode",
     "expected",
     "feature_losses",
     "four_class_rand_distance",
     "fowlkes_mallows_score",
+    "generalized_dunn",
+    "goodman_kruskal_gamma",
     "homogeneity_completeness_v_measure",
     "homogeneity_score",
     "hubert_gamma_score",
@@ -105,11 +151,15 @@ __all__ = [
     "label_rand_distance",
     "label_rand_score",
     "label_vi",
+    "lac_weights",
     "loss_by_dim",
     "match_clusters",
+    "match_profiles",
     "median",
     "mirkin_distance",
+    "modified_hubert_gamma",
     "mutual_info_score",
+    "nmi_projective",
     "normalized_mutual_info_score",
     "object_accuracy_score",
     "object_coverage_score",
@@ -118,11 +168,19 @@ __all__ = [
     "overlap_of",
     "p_value",
     "pair_counts",
+    "pair_profile",
     "pairwise_distances",
     "partition_report",
+    "psi_features",
+    "psi_objects",
+    "psi_projective",
     "rand_distance",
     "rnia",
+    "silhouette_samples",
+    "silhouette_score",
     "sre",
+    "theta",
+    "upsilon",
     "v_measure_score",
     "variation_of_information",
     "vi_with_area",
