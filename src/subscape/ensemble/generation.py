@@ -1,0 +1,208 @@
+"""Make an ensemble: one finder, many starts and settings."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+
+from subscape.algorithms.progress import Watch
+from subscape.algorithms.weighted import LAC
+from subscape.core import SubspaceClustering, Table
+from subscape.core.checks import check_table
+from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
+from subscape.core.seeds import seed_sequence
+
+from .flavours import FLAVOURS, flavoured
+from .members import Ensemble
+
+#: The range of LAC's h, drawn evenly on a logarithmic scale: its authors try 1/h from 1 to 11.
+H_RANGE = (1 / 11, 1.0)
+
+
+class Draft(NamedTuple):
+    """What one member is to be."""
+
+    finder: Any
+    flavour: str | None
+    seed: np.random.SeedSequence
+
+
+def generate(
+    X: ArrayLike,
+    finder: Any = None,
+    size: int = 200,
+    *,
+    vary: Mapping[str, Any] | None = None,
+    flavours: Sequence[str] | str | None = "auto",
+    random_state: Any = None,
+    n_jobs: int | None = None,
+    progress: Any = None,
+) -> Ensemble:
+    """Cluster a table many times, with other starts and settings every time.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    finder : finder or sequence of finders, optional
+        Members take several finders in turn. None is what the paper uses: LAC with a single start
+        from random centres, 5 clusters; for another number pass
+        ``LAC(n_clusters=3, n_init=1, init="random")``.
+    size : int, default=200
+        Number of members.
+    vary : mapping, optional
+        Parameters to draw for every member: a tuple ``(low, high)`` is a range (whole numbers
+        evenly, others evenly on a logarithmic scale), a list or a ``range`` the values to choose
+        from, a function is called with a NumPy generator. None varies LAC's ``h`` from 1/11 to 1
+        and nothing of other finders; their starts differ by ``random_state``.
+    flavours : sequence of str or None, default="auto"
+        Flavours that the members take in turn, of "hard-weighted", "hard-equal", "soft-weighted"
+        and "soft-equal"; see :func:`subscape.ensemble.flavours.flavoured`. "auto": all four for
+        LAC, as in the paper, and None for other finders: what they find as it is.
+    random_state : int, Generator, RandomState or None
+    n_jobs : int or None
+        Members at the same time; the result does not depend on it.
+    progress : callable, True or None
+        Called with a ``Step``; True shows a bar.
+
+    Returns
+    -------
+    Ensemble
+        Members in which every row is noise are left out, with a warning.
+
+    References
+    ----------
+    F. Gullo, C. Domeniconi, A. Tagarelli, SIGMOD 2011, doi:10.1145/1989323.1989400, section 4.1.1.
+
+    Examples
+    --------
+    >>> from subscape.algorithms import LAC
+    >>> from subscape.datasets import planted_axes
+    >>> from subscape.ensemble import generate
+    >>> X, truth = planted_axes(200, 6, n_clusters=3, dims=3, random_state=0)
+    >>> generate(X, LAC(n_clusters=3, n_init=1, init="random"), size=8, random_state=0)
+    Ensemble(8 members, 24 clusters, 200 rows x 6 features)
+    """
+    if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+        raise SubscapeError(f"size must be a whole number of at least 1, got {size!r}")
+    given = X.to_numpy() if isinstance(X, Table) else X
+    table = np.asarray(check_table(given, "generate", missing=True), np.float64)
+    finders = _finders(finder)
+    tastes = _flavours(flavours, finders)
+    ranges = _ranges(vary, finders)
+    drafts = [
+        Draft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
+        for i, seed in enumerate(seed_sequence(random_state).spawn(int(size)))
+    ]
+    watch = Watch("generate", progress)
+    found: list[SubspaceClustering] = []
+    jobs = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
+    for member in jobs(delayed(_member)(X, table, draft, ranges) for draft in drafts):
+        found.append(member)
+        watch.step("members", len(found), len(drafts))
+    watch.close()
+    kept = [member for member in found if member.n_clusters]
+    if len(kept) < len(found):
+        warnings.warn(
+            f"{count(len(found) - len(kept), 'member')} of {len(found)} left out: every row is "
+            "noise there",
+            DroppedClusterWarning,
+            stacklevel=2,
+        )
+    if not kept:
+        raise SubscapeError(
+            "no member has a cluster, every row is noise; choose other parameters or finders"
+        )
+    how = {"finders": [type(f).__name__ for f in finders], "size": int(size)}
+    return Ensemble(kept, metadata=how | {"flavours": [t for t in tastes if t]})
+
+
+def _member(
+    X: Any, table: np.ndarray, draft: Draft, ranges: Mapping[str, Any]
+) -> SubspaceClustering:
+    rng = np.random.default_rng(draft.seed)
+    finder = clone(draft.finder)
+    known = finder.get_params()
+    chosen = {name: _drawn(how, rng) for name, how in sorted(ranges.items()) if name in known}
+    if "random_state" in known:
+        chosen["random_state"] = int(rng.integers(2**31 - 1))
+    if draft.flavour and "assignment" in known:
+        chosen["assignment"] = draft.flavour.split("-")[0]
+    found: SubspaceClustering = finder.set_params(**chosen).fit(X).clustering_
+    if draft.flavour and found.n_clusters:
+        found = flavoured(table, found, draft.flavour)
+    return found
+
+
+def _finders(given: Any) -> list[Any]:
+    if given is None:
+        return [LAC(n_init=1, init="random")]
+    finders = list(given) if isinstance(given, (list, tuple)) else [given]
+    for finder in finders:
+        if (
+            not hasattr(finder, "fit")
+            or not hasattr(finder, "get_params")
+            or isinstance(finder, type)
+        ):
+            raise TypeError(f"a finder such as LAC(n_clusters=3) is needed, got {finder!r}")
+    if not finders:
+        raise SubscapeError("no finders given")
+    return finders
+
+
+def _flavours(given: Sequence[str] | str | None, finders: list[Any]) -> list[str | None]:
+    if isinstance(given, str):
+        if given != "auto":
+            return _flavours([given], finders)
+        given = FLAVOURS if all(isinstance(f, LAC) for f in finders) else None
+    if given is None:
+        return [None]
+    for flavour in given:
+        if flavour not in FLAVOURS:
+            raise SubscapeError(f"unknown flavour {flavour!r}; known are {', '.join(FLAVOURS)}")
+    if not given:
+        raise SubscapeError("no flavours given; None keeps the clusterings as they are found")
+    return list(given)
+
+
+def _ranges(given: Mapping[str, Any] | None, finders: list[Any]) -> dict[str, Any]:
+    if given is None:
+        return {"h": H_RANGE} if any(isinstance(f, LAC) for f in finders) else {}
+    known = set().union(*(finder.get_params() for finder in finders))
+    for name, how in given.items():
+        if name not in known:
+            raise SubscapeError(
+                f"{' and '.join(sorted({type(f).__name__ for f in finders}))} has no parameter "
+                f"{name!r} to vary; known are {', '.join(sorted(known))}"
+            )
+        if isinstance(how, tuple):
+            numbers = len(how) == 2 and all(isinstance(v, (int, float, np.number)) for v in how)
+            if not numbers or how[0] > how[1]:
+                raise SubscapeError(
+                    f"vary[{name!r}] must be a range (low, high), a list of values or a function, "
+                    f"got {how!r}"
+                )
+            if how[0] <= 0 and not all(isinstance(v, (int, np.integer)) for v in how):
+                raise SubscapeError(
+                    f"vary[{name!r}] = {how!r} is drawn on a logarithmic scale and must be "
+                    "positive; for other distributions pass a function of a generator"
+                )
+        elif not callable(how) and not len(how):
+            raise SubscapeError(f"vary[{name!r}] has no values to choose from")
+    return dict(given)
+
+
+def _drawn(how: Any, rng: np.random.Generator) -> Any:
+    if callable(how):
+        return how(rng)
+    if not isinstance(how, tuple):
+        return list(how)[int(rng.integers(len(how)))]
+    low, high = how
+    if isinstance(low, (int, np.integer)) and isinstance(high, (int, np.integer)):
+        return int(rng.integers(low, high, endpoint=True))
+    return float(np.exp(rng.uniform(np.log(low), np.log(high))))

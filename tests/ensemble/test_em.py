@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.exceptions import ConvergenceWarning
+from tests.strategies import random_oriented, seeds
+
+from subscape import SubspaceClustering, WeightedSubspaces
+from subscape.algorithms.progress import Watch
+from subscape.ensemble import EMPCE
+from subscape.ensemble.em import descend, deviations, row_statistics
+from subscape.ensemble.voting import ballot
+from subscape.measures import adjusted_rand_score, lac_weights
+from subscape.measures.stacked import stack
+
+
+def soft_members(rng, number=5, n=14, p=4):
+    return [
+        SubspaceClustering(
+            rng.dirichlet(np.ones(k) * 0.5, n).T, WeightedSubspaces(rng.dirichlet(np.ones(p), k))
+        )
+        for k in rng.integers(2, 5, number)
+    ]
+
+
+def known_of(members):
+    clusters = stack(members)
+    cast = ballot(clusters)
+    return row_statistics(cast, clusters.weights, np.arange(members[0].n_rows)), clusters
+
+
+@given(seeds)
+@settings(deadline=None, max_examples=25)
+def test_deviations_by_definition(seed):
+    rng = np.random.default_rng(seed)
+    members = soft_members(rng)
+    known, clusters = known_of(members)
+    weights = rng.dirichlet(np.ones(4), 3)
+    gamma = clusters.memberships.toarray().astype(float)
+    away = ((weights[:, None, :] - clusters.weights[None]) ** 2).sum(axis=2)
+    np.testing.assert_allclose(deviations(known, weights), away @ gamma, atol=1e-10)
+
+
+@given(seeds, st.floats(1.1, 4))
+@settings(deadline=None, max_examples=30)
+def test_the_objective_never_rises(seed, alpha):
+    rng = np.random.default_rng(seed)
+    known, _ = known_of(soft_members(rng))
+    start = rng.dirichlet(np.ones(4), 3)
+    found = descend(known, start, alpha, 100, 1e-9, Watch())
+    steps = np.array([*found.history, found.objective])
+    assert (np.diff(steps) <= 1e-9 * steps[0]).all()
+    np.testing.assert_allclose(found.memberships.sum(axis=0), 1)
+    np.testing.assert_allclose(found.weights.sum(axis=1), 1, atol=1e-6)
+    expected = (found.memberships**alpha * deviations(known, found.weights)).sum()
+    assert found.objective == pytest.approx(expected)
+
+
+def test_copies_of_one_clustering_give_it_back(planted):
+    X, truth = planted
+    member = SubspaceClustering(truth.members, WeightedSubspaces(lac_weights(X, truth)))
+    found = EMPCE(3, random_state=0).fit([member] * 6)
+    assert found.clustering_.isclose(member, atol=1e-5)
+    assert found.objective_ == pytest.approx(0, abs=1e-6)
+
+
+def test_planted_clusters_with_features_of_their_own(planted, members):
+    _, truth = planted
+    found = EMPCE(3, random_state=0).fit(members)
+    assert adjusted_rand_score(found.labels_, truth.labels()) > 0.9
+    for k in range(3):
+        true = truth.labels()[found.labels_ == k][0]
+        best = np.argsort(-found.clustering_.subspaces.weights[k])[:3]
+        assert truth.subspaces.masks[true, best].all()
+
+
+@pytest.mark.parametrize("n_jobs", [2, -1])
+def test_the_same_bits_for_any_number_of_jobs(members, n_jobs):
+    first = EMPCE(3, random_state=7).fit(members)
+    again = EMPCE(3, random_state=7, n_jobs=n_jobs).fit(members)
+    assert first.clustering_ == again.clustering_
+    np.testing.assert_array_equal(first.memberships_, again.memberships_)
+    assert first.history_ == again.history_
+
+
+def test_soft_assignment_keeps_the_shares(members):
+    found = EMPCE(3, assignment="soft", random_state=0).fit(members)
+    assert not found.clustering_.is_hard
+    np.testing.assert_allclose(
+        found.clustering_.memberships.toarray(), found.memberships_, atol=1e-6
+    )
+
+
+def test_noise_rows_take_no_part():
+    labels = [[0, 0, 0, 1, 1, 1, -1], [0, 0, -1, 1, 1, 1, -1]]
+    masks = [[1, 0], [0, 1]]
+    members = [SubspaceClustering.from_labels(m, masks=masks) for m in labels]
+    found = EMPCE(2, random_state=0).fit(members)
+    np.testing.assert_array_equal(found.labels_, [0, 0, 0, 1, 1, 1, -1])
+    np.testing.assert_array_equal(found.memberships_[:, 6], 0)
+    np.testing.assert_allclose(found.clustering_.subspaces.weights, masks, atol=1e-6)
+
+
+def test_members_with_the_same_features_everywhere_leave_nothing_to_group_by():
+    with (
+        pytest.warns(ConvergenceWarning, match="same feature weights"),
+        pytest.warns(UserWarning, match="1 cluster, 2 were asked for"),
+    ):
+        EMPCE(2, random_state=0).fit([[0, 0, 1, 1], [0, 1, 1, 1]])
+
+
+def test_oriented_members_take_part_with_weights_from_the_table():
+    rng = np.random.default_rng(0)
+    X = rng.random((30, 4))
+    members = [random_oriented(rng, (30, 4)) for _ in range(4)]
+    weighted = [SubspaceClustering(m.members, WeightedSubspaces(lac_weights(X, m)))
+                for m in members]  # fmt: skip
+    found = EMPCE(2, random_state=0).fit(members, X)
+    assert found.clustering_ == EMPCE(2, random_state=0).fit(weighted).clustering_
+    with pytest.raises(TypeError, match="pass the table"):
+        EMPCE(2).fit(members)
+
+
+def test_rounds_that_don_t_do_are_told(members):
+    with pytest.warns(ConvergenceWarning, match="max_iter=1"):
+        EMPCE(3, max_iter=1, tol=0, random_state=0).fit(members)
+
+
+@pytest.mark.parametrize("bad", [{"alpha": 1}, {"n_init": 0}, {"tol": -1}, {"n_clusters": 500}])
+def test_bad_parameters(members, bad):
+    with pytest.raises(ValueError, match=next(iter(bad))):
+        EMPCE(**bad).fit(members)
