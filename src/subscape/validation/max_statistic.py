@@ -1,0 +1,98 @@
+"""p-values by the largest of many statistics."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from subscape.core.errors import SubscapeError
+
+FloatArray = NDArray[np.float64]
+
+
+def max_statistic_test(observed: ArrayLike, null_maxima: ArrayLike) -> FloatArray:
+    """p-values that hold for all statistics at once [1]_.
+
+    Each observed statistic is compared with the largest one of every table without clusters. The
+    chance that any p-value is at most α where there is nothing to find is then at most α, however
+    many statistics there are and however they depend on each other.
+
+    Parameters
+    ----------
+    observed : array-like
+        Statistics, large where there is something.
+    null_maxima : array-like of shape (n_null,)
+        The largest statistic of each null table, all searched in the same way.
+
+    Returns
+    -------
+    array of the shape of ``observed``
+        (1 + null tables whose largest is at least as large) / (1 + null tables).
+
+    References
+    ----------
+    .. [1] P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley, 1993
+       (single-step maximum).
+
+    Examples
+    --------
+    >>> from subscape.validation import max_statistic_test
+    >>> max_statistic_test([5.0, 1.0], [0.5, 0.9, 2.0, 0.1])
+    array([0.2, 0.4])
+    """
+    values = np.asarray(observed, np.float64)
+    maxima = np.sort(np.asarray(null_maxima, np.float64).ravel())
+    if not len(maxima):
+        raise SubscapeError("there is no null table to compare with")
+    if np.isnan(maxima).any() or np.isnan(values).any():
+        raise SubscapeError("statistics must be numbers, got NaN")
+    # Sums over the same values in another order are the same statistic.
+    tolerance = 1e-12 * np.maximum(np.abs(values), 1.0)
+    below = np.searchsorted(maxima, values - tolerance, side="left")
+    return np.asarray((1 + len(maxima) - below) / (1 + len(maxima)))
+
+
+class Scale(NamedTuple):
+    """Where statistics lie and how far they spread, column by column; robust."""
+
+    centre: FloatArray
+    width: FloatArray
+
+    def __call__(self, statistics: ArrayLike) -> FloatArray:
+        """Statistics in widths from the centre."""
+        return np.asarray((np.asarray(statistics, np.float64) - self.centre) / self.width)
+
+
+def robust_scale(statistics: ArrayLike) -> Scale:
+    """The scale on which a statistic of several searches can be compared.
+
+    The centre is the median over all tables, the observed one and the null tables alike, so that
+    ranks among them stay fair. The width is the median absolute deviation or, if larger, the 90th
+    percentile of the deviations, each divided by what it is for a standard normal: searches that
+    mostly find nothing have no median deviation, and one table far off must not shrink itself. A
+    width of less than half of that of the median search is taken as half of it.
+
+    Parameters
+    ----------
+    statistics : array-like of shape (tables, searches)
+
+    Returns
+    -------
+    Scale
+
+    Examples
+    --------
+    >>> statistics = np.append(np.arange(20.0), 100.0)[:, None]
+    >>> robust_scale(statistics)(statistics)[[0, 10, 19, 20], 0].round(1)
+    array([-1.3,  0. ,  1.2, 12.1])
+    """
+    values = np.asarray(statistics, np.float64)
+    centre = np.median(values, axis=0)
+    away = np.abs(values - centre)
+    width = np.maximum(np.median(away, axis=0) / 0.6745, np.quantile(away, 0.9, axis=0) / 1.6449)
+    # At most one table in ten is different: only a mean can tell by how much.
+    width = np.where(width > 0, width, 1.2533 * away.mean(axis=0))
+    width = np.maximum(width, 0.5 * np.median(width))
+    return Scale(centre, np.where(width > 0, width, 1.0))

@@ -1,0 +1,303 @@
+"""Tables like a given one, but without clusters: what a finder finds there is chance."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import solve_triangular
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+from subscape.core import Table
+from subscape.core.checks import check_table
+from subscape.core.errors import SubscapeError
+from subscape.core.seeds import seed_sequence
+
+FloatArray = NDArray[np.float64]
+
+#: Columns that depend on others more closely than this leave no room for mending.
+SMALLEST_PIVOT = 0.1
+
+NULLS = ("copula", "permuted", "gaussian", "uniform", "aligned")
+
+
+class NullModel:
+    """Draws tables that keep some of a table's properties and have no clusters.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+        Missing values stay where they are in every table drawn.
+    kind : {"copula", "permuted", "gaussian", "uniform", "aligned"}
+        See :func:`null_table`.
+    shrinkage : float or "ledoit_wolf", default=0
+        Share of the correlations that is given up; see :func:`null_table`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.validation import NullModel
+    >>> model = NullModel(np.arange(12.0).reshape(6, 2))
+    >>> model.draw(0).shape
+    (6, 2)
+    """
+
+    def __init__(self, X: ArrayLike, kind: str = "copula", *, shrinkage: float | str = 0.0) -> None:
+        if kind not in NULLS:
+            raise SubscapeError(f"the null must be one of {', '.join(NULLS)}; got {kind!r}")
+        named = shrinkage == "ledoit_wolf"
+        if not named and (isinstance(shrinkage, str) or not 0 <= shrinkage <= 1):
+            raise SubscapeError(
+                f"shrinkage must be a number from 0 to 1 or 'ledoit_wolf', got {shrinkage!r}"
+            )
+        self.kind = kind
+        values = X.to_numpy() if isinstance(X, Table) else X
+        self.table = np.array(check_table(values, "null_table", missing=True), np.float64)
+        self.present = ~np.isnan(self.table)
+        self.shrinkage = 0.0
+        if kind in ("copula", "gaussian"):
+            self._learn(shrinkage)
+        if kind == "aligned":
+            self._align()
+
+    def _learn(self, shrinkage: float | str) -> None:
+        """Columns of mean 0 and variance 1 whose correlations are those to keep."""
+        n, p = self.table.shape
+        scores = normal_scores(self.table) if self.kind == "copula" else self.table
+        centre, spread = np.zeros(p), np.zeros(p)
+        for j in range(p):
+            column = scores[self.present[:, j], j]
+            if len(column):
+                varies = column.min() < column.max()
+                centre[j], spread[j] = (column.mean(), column.std()) if varies else (column[0], 0)
+        scores = np.where(self.present & (spread > 0), scores - centre, 0.0)
+        scores /= np.where(spread > 0, spread, 1.0)
+        # What is missing counts as the mean; without this its column would vary too little.
+        scores *= np.sqrt(n / np.maximum(self.present.sum(axis=0), 1))
+        self._centre, self._spread = centre, spread
+        if shrinkage == "ledoit_wolf":
+            shrinkage = ledoit_wolf(scores)
+        self.shrinkage = float(shrinkage)
+        self._sorted_scores = np.sort(scores, axis=0)
+        # Rows enter through their products only. With more rows than features a triangular
+        # factor has all of them; else the scores are at most as large as any factor.
+        self._factor = _triangle(scores).factor if n > p else scores
+        if self.kind == "copula" and 1 < n <= p:
+            self._factor = self._boosted(scores)
+
+    def _align(self) -> None:
+        """Coordinates along the principal axes; at most as many as there are rows."""
+        if not self.present.all():
+            raise SubscapeError(
+                "the box along principal axes needs a table without missing values; impute them "
+                "first, or use null='uniform'"
+            )
+        self._centre = self.table.mean(axis=0)
+        frame, lengths, self._axes = np.linalg.svd(self.table - self._centre, full_matrices=False)
+        self._factor = frame * lengths
+
+    def draw(self, random_state: Any = None) -> FloatArray:
+        """A new table.
+
+        Parameters
+        ----------
+        random_state : int, SeedSequence, Generator or None
+        """
+        rng = np.random.default_rng(seed_sequence(random_state))
+        if self.kind == "permuted":
+            return self._with_own_values(rng.random(self.table.shape))
+        if self.kind == "uniform":
+            return np.where(self.present, _in_box(self.table, rng), np.nan)
+        if self.kind == "aligned":
+            return np.asarray(self._centre + _in_box(self._factor, rng) @ self._axes)
+        drawn = self._correlated(rng)
+        if self.kind == "copula":
+            return self._with_own_values(drawn)
+        drawn = self._centre + self._spread * drawn
+        return np.where(self.present, drawn, np.nan)
+
+    def _correlated(self, rng: np.random.Generator) -> FloatArray:
+        """Normal columns with the correlations of the sample, exactly, but for the shrinkage.
+
+        Given its means and covariances, a normal sample is uniform over all rotations of its rows
+        that leave the means alone. Drawing from those makes the test of normal data exact; tables
+        drawn from the covariances themselves would have noisier correlations than the sample.
+        """
+        n, p = self.table.shape
+        columns = min(n - 1, p)
+        if columns == 0:
+            return np.zeros((n, p))
+        random = rng.standard_normal((n, columns))
+        frame = _triangle(random - random.mean(axis=0)).frame
+        if n > p:
+            drawn = frame @ self._factor
+            if self.kind == "copula":
+                drawn = self._mended(drawn)
+        else:
+            drawn = frame @ (_contrasts(n).T @ self._factor)
+        if self.shrinkage > 0:
+            drawn *= np.sqrt(1 - self.shrinkage)
+            drawn += np.sqrt(self.shrinkage) * rng.standard_normal((n, p))
+        return np.asarray(drawn)
+
+    def _boosted(self, scores: FloatArray) -> FloatArray:
+        """Scores more correlated by as much as ranks lose, where there are few rows.
+
+        If ranks keep a share a of every correlation, C = a C' + (1 - a) I has the solution C'
+        with the eigenvalues below, which are those of products of rows, too.
+        """
+        n, p = scores.shape
+        rng = np.random.default_rng(0)
+        products = scores @ scores.T / n
+        whole = float(np.square(products).sum()) - p
+        kept = [
+            float(np.square(self._in_order(self._correlated(rng)) @ scores.T / n).sum()) - p
+            for _ in range(2)
+        ]
+        share = float(np.clip(np.mean(kept) / whole, 0.5, 1.0)) if whole > 0 else 1.0
+        values, frame = np.linalg.eigh(products)
+        boosted = np.maximum(values - (1 - share), 0.0) / share
+        factors = np.sqrt(boosted / np.where(values > 1e-9 * values[-1], values, np.inf))
+        return np.asarray((frame * factors) @ (frame.T @ scores))
+
+    def _in_order(self, drawn: FloatArray) -> FloatArray:
+        """The scores, column by column, in the order of what was drawn."""
+        scores = np.empty_like(drawn)
+        np.put_along_axis(scores, np.argsort(drawn, axis=0), self._sorted_scores, axis=0)
+        return scores
+
+    def _mended(self, drawn: FloatArray) -> FloatArray:
+        """Scores that keep their correlations when only their ranks are used.
+
+        Ranks of correlated columns are a bit less correlated, and much less where values are tied.
+        The linear map that would undo the loss is applied in advance; cf. Iman and Conover.
+        """
+        lost = _triangle(self._in_order(drawn)).factor
+        pivots = np.diag(lost)
+        if pivots.min() < SMALLEST_PIVOT * pivots.max():
+            return drawn
+        return np.asarray(drawn @ solve_triangular(lost, self._factor))
+
+    def _with_own_values(self, ranking: FloatArray) -> FloatArray:
+        """The table's own values, column by column, in the order of ``ranking``."""
+        drawn = np.full(self.table.shape, np.nan)
+        for j in range(self.table.shape[1]):
+            rows = np.flatnonzero(self.present[:, j])
+            order = np.argsort(ranking[rows, j], kind="stable")
+            drawn[rows[order], j] = np.sort(self.table[rows, j])
+        return drawn
+
+
+def null_table(
+    X: ArrayLike,
+    kind: str = "copula",
+    random_state: Any = None,
+    *,
+    shrinkage: float | str = 0.0,
+) -> FloatArray:
+    """Make a table like ``X`` without clusters.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_features)
+    kind : {"copula", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
+        "copula": each feature keeps its values, and the features their correlations (of normal
+        scores); beyond that rows are random. Only clusters are lost. "permuted": each feature keeps
+        its values, but features become independent, so that every correlated table looks
+        clustered. "gaussian": normal with the means and covariances of ``X``, so that every skewed
+        table looks clustered. "uniform": uniform in the box that ``X`` fills. "aligned": uniform in
+        the box along the principal axes.
+    random_state : int, Generator or None
+        Seed.
+    shrinkage : float or "ledoit_wolf", default=0
+        Share of the correlations that is given up ("copula" and "gaussian"), from 0 to 1, or by the
+        rule of Ledoit and Wolf [1]_. Null tables that are less correlated than the table make
+        correlations look like clusters, and nothing is gained: rotations need no shrinkage, however
+        many features there are.
+
+    Returns
+    -------
+    float64 array of the shape of ``X``
+
+    Notes
+    -----
+    Correlations are those of the sample, not just on average: tables are random rotations of the
+    rows of the (normal scores of the) table, which the copula then replaces by the table's own
+    values in the same order. What ranks lose of the correlations is made up for in advance. No
+    array of features by features is made where there are more features than rows.
+
+    References
+    ----------
+    .. [1] O. Ledoit, M. Wolf, "A well-conditioned estimator for large-dimensional covariance
+       matrices", Journal of Multivariate Analysis 88 (2004), doi:10.1016/S0047-259X(03)00096-4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.datasets import structureless
+    >>> from subscape.validation import null_table
+    >>> X = structureless("lognormal", 200, 3, random_state=0)
+    >>> Y = null_table(X, random_state=1)
+    >>> bool((np.sort(Y, axis=0) == np.sort(X, axis=0)).all())
+    True
+    """
+    return NullModel(X, kind, shrinkage=shrinkage).draw(random_state)
+
+
+def normal_scores(table: FloatArray) -> FloatArray:
+    """Each column on the scale of a standard normal, by rank; missing values stay missing.
+
+    >>> normal_scores(np.array([[3.0], [100.0], [4.0]])).round(2).ravel()
+    array([-0.97,  0.97,  0.  ])
+    """
+    ranks = rankdata(table, axis=0, nan_policy="omit")
+    present = (~np.isnan(table)).sum(axis=0)
+    return np.asarray(ndtri((ranks - 0.5) / np.maximum(present, 1)))
+
+
+def ledoit_wolf(scores: FloatArray) -> float:
+    """Shrinkage of the covariances of centred columns, through products of rows only.
+
+    >>> from subscape.datasets import structureless
+    >>> 0.9 < ledoit_wolf(structureless("gaussian", 50, 100, correlation=0, random_state=0)) <= 1
+    True
+    """
+    n, p = scores.shape
+    products = scores @ scores.T
+    lengths = np.diag(products)
+    squared = float(np.square(products).sum()) / n**2
+    mean = float(lengths.sum()) / (n * p)
+    distance = squared / p - mean**2
+    if distance <= 0:
+        return 1.0
+    error = (float(np.square(lengths).sum()) / n - squared) / (n * p)
+    return float(np.clip(error / distance, 0.0, 1.0))
+
+
+def _in_box(table: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Uniform in the box that a table fills."""
+    low, high = np.fmin.reduce(table, axis=0), np.fmax.reduce(table, axis=0)
+    return np.asarray(low + (high - low) * rng.random(table.shape))
+
+
+class _Triangle(NamedTuple):
+    """Columns as an orthonormal frame times a triangular factor with no negative diagonal."""
+
+    frame: FloatArray
+    factor: FloatArray
+
+
+def _triangle(columns: FloatArray) -> _Triangle:
+    frame, factor = np.linalg.qr(columns)
+    signs = np.where(np.diag(factor) < 0, -1.0, 1.0)
+    return _Triangle(frame * signs, factor * signs[:, None])
+
+
+def _contrasts(n: int) -> FloatArray:
+    """An orthonormal basis of the vectors of ``n`` numbers that sum to 0 (Helmert's)."""
+    steps = np.arange(n - 1)
+    basis = np.where(np.arange(n)[:, None] > steps, -1.0, 0.0)
+    basis[steps, steps] = n - 1 - steps
+    return np.asarray(basis / np.linalg.norm(basis, axis=0))

@@ -1,0 +1,240 @@
+"""Tasks made ready, and done: in this process, in others, or on a cluster."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from threadpoolctl import threadpool_limits
+
+from subscape.core import SubspaceClustering, Table
+from subscape.core.checks import check_table, column_names
+from subscape.core.errors import SubscapeError
+
+from .run_identity import (
+    class_name,
+    environment,
+    fingerprint,
+    plain_parameters,
+    run_id,
+    seeds_of,
+)
+from .run_records import IntArray, Run, Score, Task
+from .run_warnings import recorded_warnings
+
+#: What a pool of processes says when one of them was killed.
+DEAD_WORKER = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """A task made ready: its estimator, its table, and the run it will be but for the result."""
+
+    finder: Any
+    X: Any
+    score: Score | None
+    run: Run
+
+
+def prepared(tasks: Sequence[Task], repeatable: bool) -> list[Job]:
+    """Jobs in the order of the tasks; what can't be run, or kept, is refused."""
+    tables: dict[int, tuple[Any, tuple[str, ...] | None, str]] = {}
+    jobs = []
+    for i, task in enumerate(tasks):
+        if not isinstance(task, Task):
+            raise TypeError(f"entry {i} is a {type(task).__name__}, not a Task")
+        if id(task.X) not in tables:
+            values = task.X.to_numpy() if isinstance(task.X, Table) else task.X
+            table = check_table(values, "run_all", sparse=True, missing=True)
+            listed = column_names(task.X)
+            names = None if listed is None else tuple(listed)
+            tables[id(task.X)] = table, names, fingerprint(table, names)
+        jobs.append(_job(task, *tables[id(task.X)], repeatable, i))
+    return jobs
+
+
+def _job(
+    task: Task, table: Any, names: tuple[str, ...] | None, print_of_table: str,
+    repeatable: bool, place: int,
+) -> Job:  # fmt: skip
+    finder = clone(task.finder)
+    seeds = seeds_of(finder)
+    if task.seed is not None and seeds:
+        finder.set_params(**dict.fromkeys(seeds, int(task.seed)))
+        seeds = dict.fromkeys(seeds, int(task.seed))
+    loose = [name for name, seed in seeds.items() if not isinstance(seed, (int, np.integer))]
+    if loose and repeatable:
+        raise SubscapeError(
+            f"task {place} ({class_name(finder)}) has {loose[0]}={seeds[loose[0]]!r}, so a kept "
+            "run could never be recognised as the same; give the Task a seed"
+        )
+    rows = _sample(task.rows, table.shape[0], "rows", place)
+    columns = _sample(task.columns, table.shape[1], "columns", place)
+    provenance = {
+        "finder": class_name(finder),
+        "parameters": plain_parameters(finder),
+        "seed": None if task.seed is None else int(task.seed),
+        "table": print_of_table,
+        "sampled_rows": None if rows is None else len(rows),
+        "sampled_columns": None if columns is None else len(columns),
+        "score": None if task.score is None else class_name(task.score),
+        **environment(),
+    }
+    identity = {
+        **provenance,
+        "rows": None if rows is None else fingerprint(rows),
+        "columns": None if columns is None else fingerprint(columns),
+    }
+    if loose:
+        # Without a seed two runs are never the same run.
+        identity["place"] = place
+    identity.pop("seed")  # it is among the parameters; a finder without one has no use for it
+    run = Run(
+        id=run_id(identity), clusterings=(), seconds=0.0, scores={}, warnings=(), error=None,
+        provenance=provenance, rows=rows, columns=columns, shape=tuple(table.shape),
+        feature_names=names, note=dict(task.note),
+    )  # fmt: skip
+    return Job(finder, table, task.score, run)
+
+
+def _sample(given: ArrayLike | None, size: int, what: str, place: int) -> IntArray | None:
+    if given is None:
+        return None
+    positions = np.asarray(given)
+    if positions.dtype == bool and positions.shape == (size,):
+        positions = np.flatnonzero(positions)
+    sound = positions.ndim == 1 and len(positions) > 0 and positions.dtype.kind in "iu"
+    if not sound or positions.min() < 0 or positions.max() >= size:
+        raise SubscapeError(
+            f"the {what} of task {place} must be positions from 0 to {size - 1}, at least one"
+        )
+    if len(np.unique(positions)) < len(positions):
+        raise SubscapeError(f"the {what} of task {place} name some {what} twice")
+    return positions.astype(np.int64)
+
+
+# -- doing ----------------------------------------------------------------------------------------
+
+
+def performed(jobs: list[Job], n_jobs: int | None) -> Generator[Run, None, None]:
+    """Runs as they are finished, in any order."""
+    with threadpool_limits(1):
+        if len(jobs) <= 1 or effective_n_jobs(n_jobs) == 1:
+            yield from (_call(job, os.getpid()) for job in jobs)
+            return
+        waiting = {job.run.id: job for job in jobs}
+        while waiting:
+            begun: list[str] = []
+            try:
+                for run in _parallel(list(waiting.values()), n_jobs, begun):
+                    del waiting[run.id]
+                    yield run
+            except Exception as error:
+                if type(error).__name__ not in DEAD_WORKER:
+                    raise
+                # Whichever of the runs in flight it was: alone, each can only harm itself.
+                for name in [name for name in begun if name in waiting]:
+                    yield _alone(waiting.pop(name))
+
+
+def _parallel(jobs: list[Job], n_jobs: int | None, begun: list[str]) -> Iterator[Run]:
+    here = os.getpid()
+
+    def calls() -> Iterator[Any]:
+        for job in jobs:
+            begun.append(job.run.id)
+            # The table is an argument of its own, which backends send or map only once.
+            yield delayed(_perform)(replace(job, X=None), job.X, here)
+
+    runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+    yield from runner(calls())
+
+
+def _alone(job: Job) -> Run:
+    """A run in a process of its own; one that is killed is a failed run."""
+    call = delayed(_perform)(replace(job, X=None), job.X, os.getpid())
+    try:
+        # With n_jobs=1 joblib would stay in this process.
+        (run,) = Parallel(n_jobs=2, backend="loky")([call])
+    except Exception as error:
+        if type(error).__name__ not in DEAD_WORKER:
+            raise
+        cause = "the worker process was killed twice, perhaps for want of memory"
+        return replace(job.run, error=f"{type(error).__name__}: {cause}")
+    return run
+
+
+def _call(job: Job, home: int) -> Run:
+    return _perform(job, job.X, home)
+
+
+def _perform(job: Job, X: Any, home: int) -> Run:
+    """Fit; errors and warnings become part of the run."""
+    if os.getpid() != home:
+        # Sums of several threads may differ in their last bits.
+        with threadpool_limits(1):
+            return _fit(job, X)
+    return _fit(job, X)
+
+
+def _fit(job: Job, X: Any) -> Run:
+    clusterings: tuple[SubspaceClustering, ...] = ()
+    scores: dict[str, float] = {}
+    error = None
+    part = X
+    if job.run.rows is not None:
+        part = part[job.run.rows]
+    if job.run.columns is not None:
+        part = part[:, job.run.columns]
+    start = time.perf_counter()
+    with recorded_warnings() as seen:
+        try:
+            clusterings = _named(clusterings_of(job.finder.fit(part), part), job.run)
+            if job.score is not None:
+                scores = {
+                    name: float(value) for name, value in job.score(part, clusterings[0]).items()
+                }
+        except Exception as fault:
+            clusterings = ()
+            error = f"{type(fault).__name__}: {fault}" if str(fault) else type(fault).__name__
+    return replace(
+        job.run,
+        clusterings=clusterings,
+        seconds=time.perf_counter() - start,
+        scores=scores,
+        warnings=tuple(sorted(seen)),
+        error=error,
+    )
+
+
+def clusterings_of(finder: Any, X: Any) -> tuple[SubspaceClustering, ...]:
+    """What a fitted estimator found; labels become clusters over all features."""
+    if hasattr(finder, "steps") and hasattr(finder[-1], "clustering_"):
+        # The last step of a pipeline may see other columns than the table's.
+        inner = clusterings_of(finder[-1], X)
+        if all(clustering.n_features == X.shape[1] for clustering in inner):
+            return inner
+        labels = [clustering.labels() for clustering in inner]
+        return tuple(SubspaceClustering.from_labels(one, n_features=X.shape[1]) for one in labels)
+    several = getattr(finder, "clusterings_", None)
+    if several is not None:
+        return tuple(several)
+    if hasattr(finder, "clustering_"):
+        return (finder.clustering_,)
+    labels = finder.labels_ if hasattr(finder, "labels_") else finder.predict(X)
+    return (SubspaceClustering.from_labels(labels, n_features=X.shape[1]),)
+
+
+def _named(found: tuple[SubspaceClustering, ...], run: Run) -> tuple[SubspaceClustering, ...]:
+    if run.feature_names is None:
+        return found
+    columns = range(run.shape[1]) if run.columns is None else run.columns
+    names = [run.feature_names[j] for j in columns]
+    return tuple(clustering.with_names(feature_names=names) for clustering in found)

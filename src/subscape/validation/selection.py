@@ -1,0 +1,305 @@
+"""Which setting of a finder: number of clusters, dims, or any other parameter."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from subscape.core import SubspaceClustering
+from subscape.core.errors import SubscapeError
+from subscape.measures import sre
+
+from .choice import Choice
+from .comparing import Metric
+from .curves import (
+    N_DRAWS,
+    counted,
+    mean_of,
+)
+from .max_statistic import max_statistic_test, robust_scale
+from .null_test import significance
+from .resampling import (
+    Grid,
+    Sample,
+    Work,
+    run_grid,
+    seeds_from,
+    settings_of,
+    subsamples,
+    table_of,
+    whole_number,
+)
+from .run_identity import seeds_of
+from .runs import Run, RunStore
+from .settling import settled_bits
+from .stability import RULE, is_intact, is_trivial, most_stable, resampling_stability
+
+FloatArray = NDArray[np.float64]
+
+#: Settings whose corrected p-value is larger are no choice by significance.
+LEVEL = 0.05
+
+CRITERIA = ("stability", "sre", "description_length", "significance")
+
+
+def choose(
+    finder: Any,
+    X: ArrayLike,
+    grid: Grid,
+    by: str = "stability",
+    *,
+    n_samples: int = 10,
+    sampling: str = "rows",
+    share: float = 0.8,
+    n_null: int = 39,
+    measure: Metric = "clustering_error",
+    mass: str | None = None,
+    overlap: str | None = None,
+    random_state: Any = 0,
+    store: RunStore | str | os.PathLike[str] | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[Any], Any] | bool | None = None,
+) -> Choice:
+    """Choose among the settings of a finder, and say how sure the choice is.
+
+    Parameters
+    ----------
+    finder : estimator
+    X : array-like of shape (n_rows, n_features)
+    grid : mapping of parameter names to lists of values, or list of settings
+        For example ``{"n_clusters": range(2, 11), "avg_dims": [3, 6, 9]}``.
+    by : {"stability", "sre", "description_length", "significance"}, default="stability"
+        "stability": mean distance between the clusterings of two samples
+        (:func:`resampling_stability`). "description_length": bits it takes to send the table
+        (:func:`subscape.measures.description_length`), once each row is in the cluster, or the
+        noise, where it costs least: the quickest and, where clusters are close to normal, the
+        surest. "sre": reconstruction error with the paper's prices of clusters and
+        dims (:func:`subscape.measures.sre`), which depend on the scale of the table.
+        "significance": how much more evidence for its clusters than in null tables on which the
+        finder runs at the same setting (:func:`significance`), with p-values corrected for the
+        number of settings; none is chosen if none is significant.
+    n_samples : int, default=10
+        Samples behind "how sure"; for "stability" behind the criterion itself.
+    n_null : int, default=39
+        Null tables of "significance".
+    sampling : {"rows", "columns", "both"}, default="rows"
+        "stability" takes all; the others need "rows".
+    share : float, default=0.8
+        Of the rows or columns in a sample.
+    measure, mass, overlap
+        Of "stability", as in :func:`resampling_stability`.
+    random_state, store, n_jobs, progress
+        As in :func:`resampling_stability`.
+
+    Returns
+    -------
+    Choice
+
+    Notes
+    -----
+    How sure: for "stability" the choice is made again from samples drawn with replacement from the
+    samples; for "sre" and "description_length" on every sample alone; for "significance" with null
+    tables drawn with replacement from the null tables. A choice that most of them
+    share would hardly be another one for another sample of the same kind of data, which does not
+    mean that it is right.
+
+    Examples
+    --------
+    >>> from subscape.algorithms import PROCLUS
+    >>> from subscape.datasets import planted_axes
+    >>> from subscape.validation import choose
+    >>> X, truth = planted_axes(200, 10, n_clusters=4, dims=5, random_state=0)
+    >>> grid = {"n_clusters": [2, 3, 4, 5, 6]}
+    >>> choice = choose(PROCLUS(avg_dims=5), X, grid, by="description_length", n_samples=3)
+    >>> choice.best
+    {'n_clusters': 4}
+    >>> choice.clustering.n_clusters
+    4
+    """
+    if by not in CRITERIA:
+        raise SubscapeError(f"by must be one of {', '.join(CRITERIA)}; got {by!r}")
+    work = Work(store, n_jobs, progress)
+    if by == "stability":
+        curve = resampling_stability(
+            finder, X, grid, n_samples=n_samples, sampling=sampling, share=share, measure=measure,
+            mass=mass, overlap=overlap, random_state=random_state, store=store, n_jobs=n_jobs,
+            progress=progress,
+        )  # fmt: skip
+        return _by_stability(curve)
+    if sampling != "rows":
+        raise SubscapeError(
+            f'by={by!r} can\'t compare scores of different columns; use sampling="rows", or '
+            'by="stability"'
+        )
+    settings = settings_of(finder, grid)
+    if by == "significance":
+        return _by_significance(finder, X, settings, n_null, random_state, work)
+    return _by_score(finder, X, settings, by, n_samples, share, random_state, work)
+
+
+def _by_stability(curve: Any) -> Choice:
+    trivial = np.array([is_trivial(row) for row in curve.runs])
+    values = np.where(trivial, np.nan, curve.values)
+    draws = np.where(trivial, np.nan, curve.draws)
+    intact = np.array([is_intact(one) for one in curve.clusters])
+    whole = counted([[run] for run in curve.wholes])
+    first = [most_stable(draw, curve.draws, whole["n_clusters"], intact) for draw in draws]
+    return Choice(
+        by="stability",
+        settings=curve.settings,
+        values=values,
+        wins=_shares(first, len(values)),
+        chosen=curve.chosen,
+        runner_up=_second(values, curve.chosen),
+        n_clusters=whole["n_clusters"],
+        n_failed=curve.n_failed + whole["n_failed"],
+        n_empty=curve.n_empty + whole["n_empty"],
+        rule=RULE,
+        wholes=curve.wholes,
+        curve=curve,
+        details={"low": curve.low, "high": curve.high},
+    )
+
+
+# -- scores of one clustering ---------------------------------------------------------------------
+
+
+def reconstruction(X: Any, clustering: SubspaceClustering) -> float:
+    """The sum of reconstruction errors; unknown where nothing was found."""
+    return sre(X, clustering).total if clustering.n_clusters else float("nan")
+
+
+SCORES: dict[str, Callable[[Any, SubspaceClustering], float]] = {
+    "description_length": settled_bits,
+    "sre": reconstruction,
+}
+
+
+def _scored(
+    table: FloatArray, run: Run, score: Callable[[Any, SubspaceClustering], float]
+) -> float:
+    if run.clustering is None:
+        return float("nan")
+    return score(table if run.rows is None else table[run.rows], run.clustering)
+
+
+def _by_score(
+    finder: Any, X: Any, settings: list[dict[str, Any]], by: str, n_samples: int, share: float,
+    random_state: Any, work: Work,
+) -> Choice:  # fmt: skip
+    whole_number(n_samples, "n_samples", 0)
+    table = table_of(X, "choose")
+    drawing, seeds = seeds_from(random_state, n_samples + 1)
+    samples = [Sample(None, None)]
+    if n_samples:
+        samples = [*subsamples(table.shape, n_samples, share=share, random_state=drawing), *samples]
+    runs = run_grid(finder, X, settings, samples, seeds, work)
+    # Not in the workers: runs are then the same as those of "stability", and shared by a store.
+    scores = np.array([[_scored(table, run, SCORES[by]) for run in row] for row in runs])
+    values = scores[:, -1]
+    chosen = None if np.isnan(values).all() else int(np.nanargmin(values))
+    first = [
+        None if np.isnan(column).all() else int(np.nanargmin(column)) for column in scores.T[:-1]
+    ]
+    counts = counted(runs)
+    return Choice(
+        by=by,
+        settings=settings,
+        values=values,
+        wins=_shares(first, len(values)),
+        chosen=chosen,
+        runner_up=_second(values, chosen),
+        n_clusters=counted([row[-1:] for row in runs])["n_clusters"],
+        n_failed=counts["n_failed"],
+        n_empty=counts["n_empty"],
+        rule=f"the smallest {by}",
+        wholes=[row[-1] for row in runs],
+        details={"mean_in_samples": mean_of(scores[:, :-1])} if n_samples else {},
+    )
+
+
+def _by_significance(
+    finder: Any, X: Any, settings: list[dict[str, Any]], n_null: int, random_state: Any, work: Work
+) -> Choice:
+    whole_number(n_null, "n_null", 1)
+    _, (seed,) = seeds_from(random_state, 1)
+    wholes = [row[0] for row in run_grid(finder, X, settings, [Sample(None, None)], [seed], work)]
+    counts = counted([[run] for run in wholes])
+    evidence, p_values = (np.full(len(settings), np.nan) for _ in range(2))
+    null: dict[int, FloatArray] = {}
+    for g, setting in enumerate(settings):
+        if not wholes[g].ok:
+            continue
+        # The same seed means the same null tables for all settings.
+        tested = significance(
+            clone(finder).set_params(**setting, **_unseeded(finder)), X, n_null=n_null,
+            store=work.store, n_jobs=work.n_jobs, progress=work.progress, random_state=seed,
+        )  # fmt: skip
+        evidence[g], p_values[g], null[g] = tested.observed, tested.p_value, tested.null
+    if len({len(values) for values in null.values()}) == 1:
+        # The best of many settings is compared with the best of the same settings on each table.
+        maxima = np.max(list(null.values()), axis=0)
+        corrected = max_statistic_test(np.nan_to_num(evidence, nan=-np.inf), maxima)
+        corrected = np.where(np.isnan(evidence), np.nan, np.maximum(corrected, p_values))
+    else:
+        corrected = np.minimum(1.0, p_values * len(settings))
+    counting = np.where(corrected <= LEVEL, evidence, np.nan)
+    chosen = None if np.isnan(counting).all() else int(np.nanargmax(counting))
+    return Choice(
+        by="significance",
+        settings=settings,
+        values=evidence,
+        wins=_shares(_first_under(null, evidence, counting), len(settings)),
+        chosen=chosen,
+        runner_up=_second(-evidence, chosen),
+        n_clusters=counts["n_clusters"],
+        n_failed=counts["n_failed"],
+        n_empty=counts["n_empty"],
+        rule="the most evidence, in robust standard deviations of null tables, among settings with "
+        f"a corrected p-value of at most {LEVEL:g}",
+        wholes=wholes,
+        better="high",
+        details={"p_value": p_values, "corrected_p_value": corrected},
+    )
+
+
+def _unseeded(finder: Any) -> dict[str, None]:
+    """A finder that gets another seed on every table."""
+    return dict.fromkeys(seeds_of(finder))
+
+
+def _first_under(
+    null: dict[int, FloatArray], evidence: FloatArray, counting: FloatArray
+) -> list[int | None]:
+    """The first setting if other null tables had been drawn."""
+    rng = np.random.default_rng(0)
+    first: list[int | None] = []
+    for _ in range(N_DRAWS):
+        scaled = np.full(len(evidence), -np.inf)
+        for g, values in null.items():
+            drawn = rng.choice(values, len(values))
+            scale = robust_scale(np.append(drawn, evidence[g])[:, None])
+            scaled[g] = (evidence[g] - scale.centre[0]) / scale.width[0]
+        scaled[np.isnan(counting)] = -np.inf
+        first.append(int(np.argmax(scaled)) if np.isfinite(scaled).any() else None)
+    return first
+
+
+def _shares(first: list[int | None], number: int) -> FloatArray:
+    """How often each setting is the first."""
+    known = [g for g in first if g is not None]
+    if not first:
+        return np.full(number, np.nan)
+    return np.bincount(np.array(known, dtype=np.intp), minlength=number) / len(first)
+
+
+def _second(values: FloatArray, chosen: int | None) -> int | None:
+    others = values.copy()
+    if chosen is not None:
+        others[chosen] = np.nan
+    return None if np.isnan(others).all() else int(np.nanargmin(others))

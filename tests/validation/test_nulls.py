@@ -1,0 +1,166 @@
+"""Null tables keep what they promise and nothing else."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.covariance import ledoit_wolf_shrinkage
+
+from subscape.core.errors import SubscapeError
+from subscape.datasets import structureless
+from subscape.validation import NullModel, null_table
+from subscape.validation.nulls import NULLS, ledoit_wolf, normal_scores
+
+
+def correlations(X):
+    return np.corrcoef(normal_scores(X), rowvar=False)
+
+
+@settings(deadline=None, max_examples=30)
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 12),
+    st.integers(1, 12),
+    st.sampled_from(["copula", "permuted"]),
+)
+def test_features_keep_their_values(seed, n, p, kind):
+    X = np.random.default_rng(seed).integers(0, 4, size=(n, p)).astype(float)
+    drawn = null_table(X, kind, seed)
+    np.testing.assert_array_equal(np.sort(drawn, axis=0), np.sort(X, axis=0))
+
+
+@pytest.mark.parametrize("shape", [(60, 4), (12, 30)])
+def test_gaussian_tables_keep_means_and_covariances_exactly(shape):
+    X = structureless("lognormal", *shape, random_state=0)
+    drawn = NullModel(X, "gaussian", shrinkage=0).draw(1)
+    np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=1e-10)
+    np.testing.assert_allclose(np.cov(drawn.T), np.cov(X.T), atol=1e-9)
+    assert not np.allclose(drawn, X, atol=0.1)
+
+
+@pytest.mark.parametrize("rounded", [False, True])
+def test_copula_keeps_correlations(rounded):
+    X = structureless("lognormal", 300, 4, correlation=0.8, random_state=0)
+    if rounded:
+        X = np.round(np.log(X))
+    model = NullModel(X)
+    mean = np.mean([correlations(model.draw(i)) for i in range(30)], axis=0)
+    np.testing.assert_allclose(mean, correlations(X), atol=0.02)
+
+
+def test_copula_keeps_correlations_of_many_features():
+    X = structureless("gaussian", 40, 60, correlation=0.7, random_state=0)
+    wanted = correlations(X)
+    model = NullModel(X)
+    drawn = np.mean([correlations(model.draw(i)) for i in range(20)], axis=0)
+    apart = ~np.eye(60, dtype=bool)
+    slope = (drawn * wanted)[apart].sum() / np.square(wanted)[apart].sum()
+    assert slope == pytest.approx(1, abs=0.02)
+
+
+def test_permuted_columns_and_boxes_are_independent():
+    X = structureless("gaussian", 2000, 2, correlation=1.0, random_state=3)
+    X[:, 1] = X[:, 0]
+    for kind in ("permuted", "uniform"):
+        assert abs(np.corrcoef(null_table(X, kind, 0).T)[0, 1]) < 0.1
+    box = null_table(X, "uniform", 0)
+    assert (box.min(axis=0) >= X.min(axis=0)).all() and (box.max(axis=0) <= X.max(axis=0)).all()
+    assert abs(np.corrcoef(null_table(X, "copula", 0).T)[0, 1]) > 0.99
+
+
+def test_rotations_are_uniform():
+    """The place of a row's largest value is any row, with the same chance."""
+    X = np.arange(5.0)[:, None] ** 2
+    model = NullModel(X, "gaussian")
+    places = [int(np.argmax(model.draw(i))) for i in range(1000)]
+    assert np.bincount(places, minlength=5).min() > 150
+
+
+def test_clusters_are_lost():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 2)) * 0.1 + np.repeat([[0, 0], [5, 5]], 100, axis=0)
+    drawn = null_table(X, "gaussian", 0)
+    middle = np.abs(drawn[:, 0] - 2.5) < 1
+    assert middle.sum() > 30 and (np.abs(X[:, 0] - 2.5) < 1).sum() == 0
+
+
+def test_missing_values_and_constant_columns_stay():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 4))
+    X[:, 3] = 7.0
+    X[rng.random((40, 4)) < 0.2] = np.nan
+    X[:, 2] = np.nan
+    with pytest.raises(SubscapeError, match="without missing values"):
+        null_table(X, "aligned", 0)
+    for kind in ("copula", "permuted", "gaussian", "uniform"):
+        drawn = null_table(X, kind, 0)
+        np.testing.assert_array_equal(np.isnan(drawn), np.isnan(X))
+        assert set(drawn[~np.isnan(drawn[:, 3]), 3]) == {7.0}
+
+
+@pytest.mark.parametrize("kind", NULLS)
+def test_same_seed_same_table_and_the_input_is_left_alone(kind):
+    X = structureless("gaussian", 20, 3, random_state=0)
+    before = X.copy()
+    X.flags.writeable = False
+    np.testing.assert_array_equal(null_table(X, kind, 5), null_table(X, kind, 5))
+    assert not np.array_equal(null_table(X, kind, 5), null_table(X, kind, 6))
+    np.testing.assert_array_equal(X, before)
+
+
+def test_shrinkage_is_ledoit_and_wolfs():
+    X = structureless("gaussian", 30, 80, random_state=0)
+    X = X - X.mean(axis=0)
+    expected = ledoit_wolf_shrinkage(X, assume_centered=True)
+    assert ledoit_wolf(X) == pytest.approx(expected)
+    assert NullModel(X).shrinkage == 0
+    assert 0 < NullModel(X, shrinkage="ledoit_wolf").shrinkage < 1
+    assert NullModel(X, shrinkage=0.25).shrinkage == 0.25
+
+
+def test_full_shrinkage_leaves_no_correlation():
+    X = structureless("gaussian", 500, 2, correlation=1.0, random_state=3)
+    X[:, 1] = X[:, 0] + 1e-3 * X[:, 1]
+    assert abs(correlations(null_table(X, random_state=0, shrinkage=1.0))[0, 1]) < 0.2
+
+
+def test_wide_tables_need_no_square_of_features():
+    X = structureless("gaussian", 20, 5000, random_state=0)
+    tracemalloc.start()
+    null_table(X, random_state=0)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 30e6  # 5000 x 5000 would be 200 MB
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 3), (2, 1), (3, 3), (2, 5)])
+@pytest.mark.parametrize("kind", NULLS)
+def test_smallest_tables(shape, kind):
+    X = np.random.default_rng(0).normal(size=shape)
+    drawn = null_table(X, kind, 0)
+    assert drawn.shape == shape and np.isfinite(drawn).all()
+
+
+def test_aligned_boxes_follow_the_axes():
+    X = structureless("gaussian", 1000, 2, correlation=1.0, random_state=3) * 0.1
+    X[:, 1] = X[:, 0] + 0.1 * X[:, 1]
+    drawn = null_table(X, "aligned", 0)
+    assert np.corrcoef(drawn.T)[0, 1] > 0.95
+    np.testing.assert_allclose(drawn.mean(axis=0), X.mean(axis=0), atol=0.05)
+    axes = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)[2]
+    old, new = ((table - X.mean(axis=0)) @ axes.T for table in (X, drawn))
+    assert (new.min(axis=0) >= old.min(axis=0)).all() and (new.max(axis=0) <= old.max(axis=0)).all()
+
+
+def test_bad_arguments():
+    with pytest.raises(SubscapeError, match="null must be one of"):
+        null_table([[1.0]], "normal")
+    for wrong in (2, "some"):
+        with pytest.raises(SubscapeError, match="shrinkage"):
+            null_table([[1.0]], shrinkage=wrong)
+    with pytest.raises(SubscapeError, match="infinity"):
+        null_table([[np.inf]])
