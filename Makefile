@@ -10,12 +10,13 @@ SOURCES := pyproject.toml setup.py $(wildcard src/subscape/kernels/*.pyx)
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test test-page lint bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    see the main job on generated data"
 	@echo "make test    run all tests and doctests"
+	@echo "make test-page  run the page in a browser (needs chromium and chromedriver)"
 	@echo "make lint    ruff, mypy, import-linter"
 	@echo "make bench   run the benchmarks (needs a few minutes)"
 	@echo "make clean   remove .venv, builds and caches"
@@ -30,6 +31,9 @@ demo:
 
 test: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto
+
+test-page: $(VENV)/.installed-browser
+	$(BIN)/python -m pytest -m browser tests/report
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -57,6 +61,11 @@ $(VENV)/.installed: $(SOURCES) | $(VENV)/.python
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the linters into $(VENV) ..."
 	@$(PIP) install --editable ".[dev]"
+	@touch $@
+
+$(VENV)/.installed-browser: $(VENV)/.installed
+	@echo "installing what drives the browser into $(VENV) ..."
+	@$(PIP) install --editable ".[browser]"
 	@touch $@
 
 $(VENV)/.python:

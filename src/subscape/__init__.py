@@ -38,12 +38,28 @@ __all__ = [
     "__version__",
     "assign",
     "describe",
+    "explore",
     "load",
     "save",
 ]
 
-_SUBMODULES = frozenset({"algorithms", "core", "datasets", "kernels", "measures", "plots"})
+_SUBMODULES = frozenset(
+    {
+        "algorithms",
+        "alternatives",
+        "core",
+        "datasets",
+        "ensemble",
+        "kernels",
+        "measures",
+        "plots",
+        "report",
+        "studies",
+        "validation",
+    }
+)
 _HOME = {name: "subscape.core" for name in __all__ if name != "__version__"}
+_HOME["explore"] = "subscape.studies"
 
 
 def __getattr__(name: str) -> Any:

@@ -28,11 +28,24 @@ class Subcommand(NamedTuple):
 
 
 COMMANDS = {
+    "alternatives": Subcommand(
+        "subscape.cli.alternatives:alternatives", "Find groupings that differ from a known one."
+    ),
+    "choose": Subcommand("subscape.cli.choose:choose", "Choose a finder's parameters."),
     "compare": Subcommand("subscape.cli.compare:compare", "Say how different two clusterings are."),
+    "consensus": Subcommand("subscape.cli.consensus:consensus", "Merge many clusterings into one."),
     "convert": Subcommand("subscape.cli.convert:convert", "Write a clustering in another format."),
     "demo": Subcommand("subscape.cli.demo:demo", "Show the main job on generated data."),
+    "explore": Subcommand("subscape.cli.explore:explore", "Find every honest grouping of a table."),
+    "figures": Subcommand("subscape.cli.figures:figures", "Draw the pictures of a study."),
     "fit": Subcommand("subscape.cli.fit:fit", "Find the clusters of a table with one finder."),
     "matrix": Subcommand("subscape.cli.matrix:matrix", "Compare every pair of many clusterings."),
+    "predict": Subcommand(
+        "subscape.cli.predict:predict", "Put new rows into the clusters of a study."
+    ),
+    "validate": Subcommand(
+        "subscape.cli.validate:validate", "Say whether clusters come back and beat chance."
+    ),
 }
 """The subcommands by name; ``place`` is ``"module:function"``."""
 

@@ -36,7 +36,7 @@ def check_table(X: Any, who: str, *, sparse: bool = False, missing: bool = False
             raise _complex_error(who)
         table: Any = sp.csr_array(X).astype(np.float64)
         _check_shape(table.shape, who)
-        _check_finite(table.data, None, who, missing)
+        check_finite(table.data, None, who, missing)
         check_magnitude(table.data, who)
         return table
     names = column_names(X)
@@ -58,7 +58,7 @@ def check_table(X: Any, who: str, *, sparse: bool = False, missing: bool = False
         )
     _check_shape(array.shape, who)
     array = _floats(array, names)
-    _check_finite(array, names, who, missing)
+    check_finite(array, names, who, missing)
     check_magnitude(array, who)
     return array
 
@@ -112,7 +112,8 @@ def _check_shape(shape: tuple[int, ...], who: str) -> None:
         )
 
 
-def _check_finite(values: NDArray[Any], names: list[str] | None, who: str, missing: bool) -> None:
+def check_finite(values: NDArray[Any], names: list[str] | None, who: str, missing: bool) -> None:
+    """Refuse infinite values and, unless they are welcome, missing ones, by column."""
     with np.errstate(over="ignore", invalid="ignore"):
         # One pass: a sum is finite only if every term is (but for an overflow, found below).
         if np.isfinite(values.sum(dtype=np.float64)):

@@ -297,9 +297,11 @@ def _moments(part: FloatArray, weights: FloatArray) -> tuple[FloatArray, FloatAr
 def _mean_and_variance(
     count: FloatArray, total: FloatArray, squares: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    safe = np.maximum(count, 1e-300)
-    mean = total / safe
-    return mean, np.maximum(squares / safe - np.square(mean), 0.0)
+    # What is left of a column whose rows are all elsewhere is rounding, not a sum.
+    known = count > 1e-9
+    mean = np.divide(total, count, out=np.zeros_like(total), where=known)
+    mean_square = np.divide(squares, count, out=np.zeros_like(squares), where=known)
+    return mean, np.maximum(mean_square - np.square(mean), 0.0)
 
 
 def _cohens_d(inside: tuple[FloatArray, ...], outside: tuple[FloatArray, ...]) -> FloatArray:

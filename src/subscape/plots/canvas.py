@@ -44,9 +44,14 @@ def ticks(axis: Any, names: Sequence[str], most: int = 40, rotation: float = 0) 
     """Name the ticks of a matplotlib axis, thinned out if there are too many."""
     step = max(1, -(-len(names) // most))
     places = list(range(0, len(names), step))
-    shown = [names[i] if len(names[i]) <= 20 else names[i][:19] + "…" for i in places]
+    axis.set_ticks(places, [shortened(names[i]) for i in places], rotation=rotation)
+
+
+def shortened(name: str, most: int = 20) -> str:
+    """A name as a picture can hold it."""
+    short = name if len(name) <= most else name[: most - 1] + "…"
     # Names are data: a dollar sign must not start mathematics.
-    axis.set_ticks(places, [name.replace("$", r"\$") for name in shown], rotation=rotation)
+    return short.replace("$", r"\$")
 
 
 def feature_names(clustering: Any) -> list[str]:

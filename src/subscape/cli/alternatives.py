@@ -1,0 +1,117 @@
+"""``subscape alternatives``: other groupings of a table than the ones already known."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .finder_inputs import finder_parameters, read_matrix, scaled, table_options
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from subscape.core.formats import Source
+
+METHODS = ("MAXIMUS", "COALA", "CIB", "CondEns", "MetaClustering")
+
+
+@click.command(
+    epilog="Example:  subscape alternatives data.csv --given labels.csv -n 3 -o found.subscape"
+)
+@click.argument("table", type=click.Path())
+@click.option("-g", "--given", multiple=True, type=click.Path(), metavar="FILE",
+              help="What is known: labels or clusterings in any format; may be repeated. Without "
+              "it, k-means makes one.")  # fmt: skip
+@click.option("-n", "--number", type=click.IntRange(1), default=1, show_default=True,
+              help="How many alternatives to find.")  # fmt: skip
+@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), default="MAXIMUS",
+              show_default=True, help="How to find them.")  # fmt: skip
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
+              help="A parameter of the method; may be repeated.")  # fmt: skip
+@click.option("-o", "--output", "outputs", multiple=True, type=click.Path(),
+              help="Write the alternatives (.subscape, or .csv for labels); may be "
+              "repeated.")  # fmt: skip
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random numbers.")
+@click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
+@table_options
+@click.option("--force", is_flag=True, help="Replace existing output files.")
+def alternatives(
+    table: str,
+    given: tuple[str, ...],
+    number: int,
+    method: str,
+    parameters: tuple[str, ...],
+    outputs: tuple[str, ...],
+    seed: int,
+    jobs: int | None,
+    id_column: str | None,
+    labels: tuple[str, ...],
+    nominal: str | None,
+    missing: str | None,
+    scale: str,
+    force: bool,
+) -> None:
+    """Find groupings of TABLE (CSV, Parquet, ARFF, NPY) that differ from those GIVEN.
+
+    Rows of the given files are matched by name if both sides name them (--id), else by their order.
+    """
+    import subscape.alternatives
+    from subscape.core.formats import write_clusterings
+    from subscape.measures import dq_measure
+
+    from .inputs import read_files
+    from .tables import columns
+
+    for output in outputs:
+        if Path(output).exists() and not force:
+            raise FileExistsError(f"{output} exists; pass --force to replace it")
+    finder = getattr(subscape.alternatives, method)(n_alternatives=number)
+    finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
+    X, names, rows = read_matrix(table, id_column, labels, nominal, missing)
+    sources = [source for file in read_files(given, None) for source in file] if given else []
+    known = [labels_for(source, rows, len(X)) for source in sources]
+    prepared = scaled(X, scale)
+    start = time.perf_counter()
+    finder.fit(prepared, given=known or None)
+    seconds = time.perf_counter() - start
+    found = [each.with_names(names, rows) for each in finder.clusterings_]
+    before: list[Any] = [each.labels() for each in finder.given_]
+    what = ", ".join(source.name for source in sources) or "k-means"
+    click.echo(f"{method}: alternatives to {what}, {seconds:.2f} s")
+    lines = [("", "sizes of the clusters", "dissimilarity", "quality", "DQ")]
+    for place, each in enumerate(found, 1):
+        score = dq_measure(prepared, before, each)
+        sizes = ", ".join(f"{size:g}" for size in each.sizes)
+        lines.append((str(place), sizes, *(f"{value:.3f}" for value in score)))
+        before.append(each.labels())
+    for line in columns(lines, right="rlrrr"):
+        click.echo(line)
+    for output in outputs:
+        titles = [f"alternative_{place}" for place in range(1, len(found) + 1)]
+        write_clusterings(output, found, names=titles, force=force)
+        click.echo(f"written to {output}")
+
+
+def labels_for(source: Source, rows: tuple[str, ...] | None, n_rows: int) -> NDArray[Any]:
+    """Labels of a given clustering in the order of the table's rows."""
+    import numpy as np
+
+    labels, named = source.clustering.labels(), source.clustering.row_names
+    if rows is not None and named is not None:
+        place = {name: i for i, name in enumerate(named)}
+        absent = [name for name in rows if name not in place]
+        if absent:
+            raise ValueError(
+                f"{source.name} has no label for {len(absent)} of the table's {n_rows} rows, first "
+                f"{absent[0]!r}; label them -1 if they are in no cluster"
+            )
+        return np.asarray(labels[[place[name] for name in rows]])
+    if len(labels) != n_rows:
+        raise ValueError(
+            f"{source.name} has {len(labels)} rows, the table {n_rows}; without names on both "
+            "sides (--id for the table) they are matched by their order and must be as many"
+        )
+    return np.asarray(labels)

@@ -1,0 +1,179 @@
+"""``subscape choose``: number of clusters, dims or any other parameter of a finder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .finder_inputs import finder_parameters, read_matrix, scaled, table_options, typed_value
+from .records import number, write_records
+from .tables import columns
+
+EXAMPLES = """\b
+Examples:
+  subscape choose PROCLUS data.csv --grid n_clusters=2:10 avg_dims=3:12
+  subscape choose SSPC data.csv --grid n_clusters=2:10 --by description_length -o best.subscape
+  subscape choose KFlats data.csv --grid n_clusters=2,3,5 --grid flat_dim=1:3 --by significance
+
+A range 2:10 means 2, 3, ..., 10; 0.1:0.5:0.1 has a step; 2,3,5 is a list.
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("algorithm")
+@click.argument("table", type=click.Path())
+@click.argument("more", nargs=-1, metavar="[NAME=RANGE]...")
+@click.option("--grid", "ranges", multiple=True, metavar="NAME=RANGE",
+              help="Values of a parameter to choose from; may be repeated.")  # fmt: skip
+@click.option("--by", type=click.Choice(["stability", "sre", "description_length", "significance"]),
+              default="stability", show_default=True, help="The criterion.")  # fmt: skip
+@click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
+              help="Any other parameter of the finder; may be repeated.")  # fmt: skip
+@click.option("--samples", type=click.IntRange(2), default=10, show_default=True,
+              help="Samples of the rows that are clustered for each setting.")  # fmt: skip
+@click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8,
+              show_default=True, help="Share of the rows in a sample.")  # fmt: skip
+@click.option("--nulls", type=click.IntRange(1), default=39, show_default=True,
+              help="Tables without clusters, for --by significance.")  # fmt: skip
+@click.option("-o", "--output", type=click.Path(), help="Write the chosen clustering.")
+@click.option("--table-output", type=click.Path(), help="Write the table of settings (CSV).")
+@click.option("--plot", type=click.Path(), help="Draw the curve (--by stability).")
+@click.option("--store", type=click.Path(file_okay=False),
+              help="Folder that keeps finished runs; another criterion can use them.")  # fmt: skip
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True,
+              help="Seed of the random numbers.")  # fmt: skip
+@click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
+@table_options
+@click.option("--json", "wants_json", is_flag=True, help="Print JSON and nothing else.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--force", is_flag=True, help="Replace existing output files.")
+def choose(
+    algorithm: str,
+    table: str,
+    more: tuple[str, ...],
+    ranges: tuple[str, ...],
+    by: str,
+    parameters: tuple[str, ...],
+    samples: int,
+    share: float,
+    nulls: int,
+    output: str | None,
+    table_output: str | None,
+    plot: str | None,
+    store: str | None,
+    seed: int,
+    jobs: int | None,
+    id_column: str | None,
+    labels: tuple[str, ...],
+    nominal: str | None,
+    missing: str | None,
+    scale: str,
+    wants_json: bool,
+    quiet: bool,
+    force: bool,
+) -> None:
+    """Choose the parameters of ALGORITHM for TABLE, and say how sure the choice is."""
+    from subscape.algorithms.registry import find
+
+    entry = find(algorithm)
+    finder = entry.make()
+    grid = parsed_grid([*ranges, *more], finder.get_params())
+    if plot is not None and by != "stability":
+        raise ValueError("--plot draws the stability over the settings; use it with --by stability")
+    for path in (output, table_output, plot):
+        if path is not None and Path(path).exists() and not force:
+            raise FileExistsError(f"{path} exists; pass --force to replace it")
+    finder.set_params(**finder_parameters(finder, parameters, seed, None))
+    X, names, rows = read_matrix(table, id_column, labels, nominal, missing)
+    prepared = scaled(X, "none" if entry.kind == "cocluster" and scale == "standard" else scale)
+    from subscape.validation import choose as choose_setting
+
+    choice = choose_setting(
+        finder, prepared, grid, by=by, n_samples=samples, share=share, n_null=nulls,
+        random_state=seed, store=store, n_jobs=jobs,
+        progress=None if quiet or wants_json else True,
+    )  # fmt: skip
+    if wants_json:
+        click.echo(json.dumps(choice.to_dict(), indent=1))
+    else:
+        click.echo("\n".join(_as_text(choice, list(grid))))
+    if table_output is not None:
+        write_records(table_output, choice.to_records(), force=force)
+    if plot is not None:
+        from subscape.plots import StabilityCurveDisplay
+
+        if choice.curve is not None:
+            StabilityCurveDisplay.from_curves(choice.curve).figure_.savefig(plot)
+    if output is not None:
+        if choice.clustering is None:
+            raise ValueError(f"{choice.sentence()}, so there is no clustering to write")
+        from subscape.core.formats import write_clusterings
+
+        found = choice.clustering.with_names(feature_names=names, row_names=rows)
+        write_clusterings(output, [found], force=force)
+        if not wants_json:
+            click.echo(f"written to {output}")
+
+
+def parsed_grid(given: list[str], known: dict[str, Any]) -> dict[str, list[Any]]:
+    """Values by parameter, from ``n_clusters=2:10`` and the like.
+
+    >>> parsed_grid(["k=2:4", "w=0.1:0.3:0.1", "how=a,b"], {"k": 1, "w": 1, "how": ""})
+    {'k': [2, 3, 4], 'w': [0.1, 0.2, 0.3], 'how': ['a', 'b']}
+    """
+    if not given:
+        raise ValueError("say what to choose from, e.g.  --grid n_clusters=2:10")
+    grid = {}
+    for text in given:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise ValueError(f"{text!r} is not NAME=RANGE, such as n_clusters=2:10")
+        if name not in known:
+            raise ValueError(f"there is no parameter {name!r} to choose; there are "
+                             + ", ".join(sorted(known)))  # fmt: skip
+        if name in grid:
+            raise ValueError(f"the parameter {name!r} is given twice")
+        grid[name] = _values(values, text)
+    return grid
+
+
+def _values(text: str, whole: str) -> list[Any]:
+    if ":" not in text:
+        return [typed_value(part.strip()) for part in text.split(",") if part.strip()]
+    ends = [typed_value(part) for part in text.split(":")]
+    if len(ends) not in (2, 3) or not all(
+        isinstance(end, (int, float)) and not isinstance(end, bool) for end in ends
+    ):
+        raise ValueError(f"{whole!r} is not a range; write FIRST:LAST or FIRST:LAST:STEP")
+    first, last = ends[:2]
+    step = ends[2] if len(ends) == 3 else 1
+    if step <= 0 or last < first:
+        raise ValueError(f"the range of {whole!r} is empty; write FIRST:LAST with a step above 0")
+    count = int((last - first) / step + 1e-9) + 1
+    if count > 10_000:
+        raise ValueError(f"{whole!r} asks for {count} values; a grid of so many is never finished")
+    if all(isinstance(end, int) for end in (first, step)):
+        return [first + i * step for i in range(count)]
+    # As typed: 0.1 + 0.1 + 0.1 would be 0.30000000000000004.
+    return [round(first + i * step, 12) for i in range(count)]
+
+
+def _as_text(choice: Any, names: list[str]) -> list[str]:
+    head = ["rank", *names, choice.by, "behind", "first in", "clusters"]
+    rows = []
+    trouble = bool(choice.n_failed.any() or choice.n_empty.any())
+    for record in choice.to_records():
+        cells = [str(record["rank"]), *(str(record[name]) for name in names)]
+        cells += [number(record[choice.by]), number(record["behind"])]
+        wins = record["wins"]
+        cells += ["" if wins != wins else f"{wins:.0%}", number(record["found_clusters"])]
+        if trouble:
+            cells += [str(record["failed"]), str(record["found_nothing"])]
+        rows.append(cells)
+    if trouble:
+        head += ["failed", "found nothing"]
+    lines = columns([head, *rows], "r" * len(head))
+    return [*lines, "", choice.sentence(), f"Rule: {choice.rule}."]

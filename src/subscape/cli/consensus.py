@@ -1,0 +1,147 @@
+"""``subscape consensus``: one clustering out of many."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from .inputs import read_files, shape_option
+
+#: What ``--method`` calls each method, and the parameters that make it so.
+METHODS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cb": ("ClusterBasedPCE", {}),
+    "fcb": ("ClusterBasedPCE", {"distance": "fast"}),
+    "em": ("EMPCE", {}),
+    "moea": ("MOEAPCE", {}),
+    "cspa": ("CSPA", {}),
+    "hgpa": ("HGPA", {}),
+    "mcla": ("MCLA", {}),
+    "hbgf": ("HBGF", {}),
+    "eac": ("EvidenceAccumulation", {}),
+    "wspa": ("WSPA", {}),
+    "wbpa": ("WBPA", {}),
+}
+
+EXAMPLES = """\b
+Examples:
+  subscape consensus runs/*.subscape -k 5 -o out.subscape
+  subscape consensus a.csv b.csv c.csv --agreement rows.csv
+  subscape consensus runs/*.subscape -k 5 --table data.csv --label class
+"""
+
+
+@click.command(epilog=EXAMPLES)
+@click.argument("files", metavar="FILES...", nargs=-1, required=True)
+@click.option(
+    "-k",
+    "--clusters",
+    "n_clusters",
+    type=click.IntRange(min=1),
+    help="Number of clusters; the median number of the clusterings by default.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(list(METHODS)),
+    default="cb",
+    show_default=True,
+    help="cb and fcb: CB-PCE and FCB-PCE; em, moea: EM-PCE and MOEA-PCE; the others look at rows "
+    "only (wspa, wbpa at the table too).",
+)
+@click.option(
+    "--noise",
+    type=click.Choice(["majority", "abstain"]),
+    default="majority",
+    show_default=True,
+    help="A row is noise if more than half of the clusterings say so, or only if all do.",
+)
+@click.option("--table", metavar="FILE", help="The table, where oriented clusterings take part.")
+@click.option("--id", "id_column", help="Column of the table with the names of the rows.")
+@click.option("--label", "labels", multiple=True, help="Column of the table to leave out.")
+@click.option("--seed", default=0, show_default=True, help="Makes the result repeatable.")
+@click.option("-o", "--output", metavar="FILE", help="Write the consensus (.subscape, .csv …).")
+@click.option("--agreement", metavar="FILE", help="Write how sure each row is, as CSV.")
+@shape_option
+@click.option("--force", is_flag=True, help="Replace files that exist.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+def consensus(
+    files: tuple[str, ...],
+    n_clusters: int | None,
+    method: str,
+    noise: str,
+    table: str | None,
+    id_column: str | None,
+    labels: tuple[str, ...],
+    seed: int,
+    output: str | None,
+    agreement: str | None,
+    shape: tuple[int, int] | None,
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Merge the clusterings in FILES, which are about one table, into one.
+
+    A file with several clusterings contributes each of them, FILE#NAME one. Clusterings without any
+    cluster are left out.
+    """
+    for target in (output, agreement):
+        if target is not None and Path(target).exists() and not force:
+            raise FileExistsError(f"{target} exists; --force replaces it")
+    sources = [source for file in read_files(files, shape) for source in file]
+    members = [source.clustering for source in sources if source.clustering.n_clusters]
+    silent = [source.name for source in sources if not source.clustering.n_clusters]
+    if silent:
+        click.echo(f"note: left out, every row is noise: {', '.join(silent)}", err=True)
+    found, agreed = _merged(
+        members, method, n_clusters, noise, seed, _numbers(table, id_column, labels)
+    )
+    if output is not None:
+        from subscape.core.formats import write_clusterings
+
+        write_clusterings(output, found, force=force)
+    if agreement is not None:
+        agreed.save(agreement, force=force)
+    if as_json:
+        result = {
+            "method": method,
+            "members": len(members),
+            "labels": found.labels().tolist(),
+            "row_agreement": agreed.rows.tolist(),
+            "clusters": agreed.cluster_records(),
+        }
+        click.echo(json.dumps(result, indent=1))
+        return
+    click.echo(f"{METHODS[method][0]} of {len(members)} clusterings: {found!r}")
+    click.echo(repr(agreed))
+    for target in (output, agreement):
+        if target is not None:
+            click.echo(f"Written: {target}")
+
+
+def _merged(
+    members: list[Any], method: str, n_clusters: int | None, noise: str, seed: int, X: Any
+) -> tuple[Any, Any]:
+    """The consensus, and how far the members agree with it."""
+    import subscape.ensemble
+    from subscape.ensemble import Ensemble, agreement
+
+    ensemble = Ensemble.of(members)
+    name, parameters = METHODS[method]
+    estimator = getattr(subscape.ensemble, name)(n_clusters, noise=noise, **parameters)
+    if "random_state" in estimator.get_params():
+        estimator.set_params(random_state=seed)
+    try:
+        found = estimator.fit(ensemble, X).clustering_
+    except ImportError as error:  # an extra that is not installed
+        raise ValueError(str(error)) from None
+    return found, agreement(found, ensemble)
+
+
+def _numbers(table: str | None, id_column: str | None, labels: tuple[str, ...]) -> Any:
+    if table is None:
+        return None
+    from .finder_inputs import read_matrix
+
+    return read_matrix(table, id_column, labels, None, None)[0]

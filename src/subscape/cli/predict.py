@@ -1,0 +1,56 @@
+"""``subscape predict``: new rows in the clusters of a study."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import Any
+
+import click
+
+
+@click.command(epilog="Example:  subscape predict study new.csv -o labels.csv")
+@click.argument("study", type=click.Path(exists=True, file_okay=False))
+@click.argument("table", type=click.Path())
+@click.option("-o", "--output", type=click.Path(), help="File for the labels; else the screen.")
+@click.option("--view", "views", multiple=True, type=int, help="View; all if left out.")
+@click.option("--id", "id_column", help="Column with the names of the rows.")
+@click.option("--force", is_flag=True, help="Replace an existing output file.")
+def predict(
+    study: str, table: str, output: str | None, views: tuple[int, ...], id_column: str | None,
+    force: bool,
+) -> None:  # fmt: skip
+    """Put the rows of TABLE into the clusters of a STUDY."""
+    from subscape.core import Table
+    from subscape.core.atomic import write_atomically
+    from subscape.core.format_labels import harmless
+    from subscape.studies import load_study
+
+    found = load_study(study)
+    new = Table.read(table, id=id_column)
+    X = found.prepared(new)
+    chosen = [found[number] for number in views] or list(found.views)
+    if not chosen:
+        raise ValueError(f"the study in {study} has no views to put rows into")
+    results = [view.rule(X) for view in chosen]
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    head = ["row"]
+    for view in chosen:
+        head += [f"view_{view.number}", f"view_{view.number}_confidence"]
+    writer.writerow(head)
+    for i in range(new.n_rows):
+        cells: list[Any] = [harmless(new.row_names[i]) if new.row_names else i]
+        for labels, sure in results:
+            cells += [int(labels[i]), f"{sure[i]:.4f}"]
+        writer.writerow(cells)
+    text = buffer.getvalue()
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    write_atomically(output, lambda stream: _put(stream, text), force=force)
+    click.echo(f"written to {output}")
+
+
+def _put(stream: Any, text: str) -> None:
+    stream.write(text.encode())

@@ -1,0 +1,135 @@
+"""Everything that the page says, ready for its templates."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from subscape.core.errors import count
+
+from .baselines import answer, origins
+from .cards import Card, cards
+from .drawings import chance_strip, results_map, tree
+from .methods import methods
+from .payload import shown_rows
+from .wording import compared, grouped, number, share
+
+if TYPE_CHECKING:
+    from subscape.studies.study import Study
+
+#: Columns of the table, results and failures that are listed.
+MOST_COLUMNS, MOST_RESULTS, MOST_FAILURES = 150, 400, 60
+#: Settings that stand in words elsewhere.
+TOLD = ("source",)
+
+
+class Tile(NamedTuple):
+    """One figure of the first screen."""
+
+    figure: str
+    label: str
+    remark: str
+
+
+def account(study: Study) -> dict[str, Any]:
+    """The names that the templates know."""
+    described = cards(study)
+    roles = Counter(str(column.get("role", "")) for column in study.table_schema)
+    n_shown = len(shown_rows(study))
+    ranked = sorted(range(len(study.results)), key=lambda i: (-study.results[i].score, i))
+    return {
+        "study": study,
+        "title": _title(study),
+        "verdict": study.verdict,
+        "tiles": _tiles(study),
+        "cards": described,
+        "honest": [card for card in described if card.is_honest],
+        "doubtful": [card for card in described if not card.is_honest],
+        "shared": np.nan_to_num(np.asarray(study.between_views, dtype=np.float64)).tolist(),
+        "first_pair": _first_pair(study),
+        "origins": origins(study),
+        "added": answer(study),
+        "map": results_map(study),
+        "tree": tree(study),
+        "strip": chance_strip(study),
+        "results": [study.results[i] for i in ranked[:MOST_RESULTS]],
+        "n_more_results": max(0, len(ranked) - MOST_RESULTS),
+        "failures": study.failures[:MOST_FAILURES],
+        "n_more_failures": max(0, len(study.failures) - MOST_FAILURES),
+        "truths": _truths(study),
+        "columns": study.table_schema[:MOST_COLUMNS],
+        "n_more_columns": max(0, len(study.table_schema) - MOST_COLUMNS),
+        "roles": [count(n, f"{role} column") for role, n in roles.items() if role],
+        "settings": [(k, v) for k, v in study.settings.items() if k not in TOLD],
+        "methods": methods(study),
+        "n_shown": n_shown,
+        "all_shown": n_shown == study.shape[0],
+        "about_missing": [card for card in described if card.view.is_explained_by_missing],
+    }
+
+
+def _title(study: Study) -> str:
+    # The folder is nobody's business.
+    return Path(str(study.settings.get("source") or "")).name or "a table"
+
+
+def _tiles(study: Study) -> list[Tile]:
+    honest = study.honest_views
+    if not honest:
+        return [
+            Tile("0", "groupings better than chance", _the_others(study)),
+            Tile(grouped(len(study.results)), "clusterings looked at", ""),
+            Tile(grouped(len(study.chance)), "tables without groups", "to compare with"),
+        ]
+    tiles = [Tile(str(len(honest)), "grouping" + "s" * (len(honest) > 1), _the_others(study))]
+    if len(honest) > 1:
+        places = [view.number - 1 for view in honest]
+        part = np.asarray(study.between_views)[np.ix_(places, places)]
+        most = float(part[np.triu_indices(len(places), 1)].max())
+        different = "independent" if most < 0.1 else "related" if most < 0.5 else "variants"
+        tiles.append(Tile(share(most), "shared at most", f"{different}, two by two"))
+    largest = max(view.p_value for view in honest)
+    tables = f"{count(len(study.chance), 'table')} without groups"
+    tiles.append(Tile(f"p {compared(largest)}", "against chance", tables))
+    # NaN where samples were not tried yet, and then it is the least.
+    least = float(np.min([view.stability for view in honest]))
+    label = "stability" if len(honest) == 1 else "stability at least"
+    tiles.append(Tile(number(least), label, "1 = samples give the same groups"))
+    tiles.append(Tile(grouped(study.shape[0]), "rows", count(study.shape[1], "feature")))
+    return tiles
+
+
+def _the_others(study: Study) -> str:
+    """What became of the views that are not better than chance."""
+    unknown = sum(math.isnan(view.p_value) for view in study.views)
+    doubtful = len(study.views) - len(study.honest_views) - unknown
+    parts = [f"{doubtful} more no better than chance"] if doubtful else []
+    return ", ".join([*parts, *([f"{unknown} not yet judged"] if unknown else [])])
+
+
+def _first_pair(study: Study) -> tuple[int, int] | None:
+    """The two views that share most: the ones worth looking at first."""
+    number_of = len(study.views)
+    if number_of < 2:
+        return None
+    shared = np.triu(np.nan_to_num(np.asarray(study.between_views, dtype=np.float64)) + 1, 1)
+    i, j = np.unravel_index(int(shared.argmax()), shared.shape)
+    return int(i) + 1, int(j) + 1
+
+
+def _truths(study: Study) -> list[dict[str, Any]]:
+    """Known groupings with their agreement with each view, the best view named."""
+    rows = []
+    for known in study.truth:
+        agreements = known["views"]
+        ari = [agreement["ari"] for agreement in agreements]
+        best = int(np.argmax(ari)) if ari else None
+        rows.append({"name": str(known["name"]), "agreements": agreements, "best": best})
+    return rows
+
+
+__all__ = ["Card", "Tile", "account"]

@@ -1,0 +1,316 @@
+"""What the page says about one view."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core.phrases import interval_text
+from subscape.plots.cells import row_order
+from subscape.studies.verdict import STABLE
+
+from .drawings import Loading, direction, strongest
+from .payload import shown_rows
+from .wording import number, share
+
+if TYPE_CHECKING:
+    from subscape.studies.explanation import FeatureFact
+    from subscape.studies.study import Study, View
+
+#: Clusters with a row in the table of a card.
+MOST_CLUSTERS = 40
+#: Features listed for a cluster at once, and behind "more".
+FIRST_FEATURES, MOST_FEATURES = 5, 25
+#: Features in the picture of what tells, in that of the cells, and of the loadings.
+TELLING_FEATURES, CELL_FEATURES, LOADED_FEATURES = 24, 48, 12
+#: Kinds of rows told apart in the picture of the cells.
+MOST_SEGMENTS = 60
+#: Runs listed.
+MOST_RUNS = 30
+#: Shares of imputed cells that are worth a word.
+MANY_IMPUTED = 0.05
+
+
+class FeatureLine(NamedTuple):
+    """One feature of one cluster: text, and a bar from 0 to 100 of the cluster within all rows."""
+
+    name: str
+    text: str
+    effect: str
+    begin: float
+    end: float
+    all_begin: float
+    all_end: float
+    is_level: bool
+    imputed: str
+
+
+class ClusterRow(NamedTuple):
+    """One cluster in the table of a card."""
+
+    number: int
+    size: int
+    share: float
+    stability: float
+    p_value: float
+    features: list[FeatureLine]
+    more: list[FeatureLine]
+    n_hidden: int
+    description: str
+
+
+class Cell(NamedTuple):
+    """A coloured rectangle: place, cluster, strength, and the feature."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    cluster: int
+    strength: float
+    feature: str
+
+
+class Grid(NamedTuple):
+    """A picture made of cells."""
+
+    width: float
+    height: float
+    names: list[tuple[float, str]]
+    cells: list[Cell]
+    marks: list[tuple[float, float, int]]
+    n_features: int
+    n_left_out: int
+
+
+class Card(NamedTuple):
+    """One view."""
+
+    view: View
+    is_honest: bool
+    sizes: list[tuple[float, float, int]]
+    n_outside: int
+    n_shared: int
+    kind: str
+    telling: list[str]
+    clusters: list[ClusterRow]
+    n_hidden: int
+    cells: Grid
+    relevance: Grid
+    loadings: list[Loading]
+    axes: list[list[tuple[str, str, str]]]
+    is_signed: bool
+    runs: list[str]
+    n_more_runs: int
+    sure: str
+
+
+def cards(study: Study) -> list[Card]:
+    """A card for every view."""
+    return [_card(study, view) for view in study.views]
+
+
+def _card(study: Study, view: View) -> Card:
+    n_rows = study.shape[0]
+    per_row = np.asarray(view.clustering.memberships.astype(bool).sum(axis=0)).ravel()
+    told = information(study, view)
+    return Card(
+        view=view,
+        is_honest=view.p_value <= study.LEVEL,
+        sizes=_size_bar(view),
+        n_outside=int((per_row == 0).sum()),
+        n_shared=int((per_row > 1).sum()),
+        kind=view.clustering.kind,
+        telling=_telling(view),
+        clusters=[_cluster(view, k, n_rows) for k in range(min(view.n_clusters, MOST_CLUSTERS))],
+        n_hidden=max(0, view.n_clusters - MOST_CLUSTERS),
+        cells=_cells(study, view, told),
+        relevance=_relevance(study, view, told),
+        loadings=strongest(study.feature_names, view.loadings, LOADED_FEATURES),
+        axes=[direction(study.feature_names, view.loadings[:, j]) for j in (0, 1)],
+        is_signed=bool((np.asarray(view.loadings) < 0).any()),
+        runs=list(view.titles[:MOST_RUNS]),
+        n_more_runs=max(0, len(view.titles) - MOST_RUNS),
+        sure=_sure(view, view.p_value <= study.LEVEL),
+    )
+
+
+def _sure(view: View, is_honest: bool) -> str:
+    if math.isnan(view.p_value):
+        return "not yet compared with chance"
+    if not is_honest:
+        return "no better than chance"
+    if math.isnan(view.stability):
+        return "not chance; samples were not tried yet"
+    if view.stability >= STABLE:
+        return "sure: not chance, and it comes back on samples"
+    if view.stability >= 0.5:
+        return "fairly sure: not chance, but its borders move on samples"
+    return "unsure: not chance, but samples give it back poorly"
+
+
+def _size_bar(view: View, width: float = 100.0) -> list[tuple[float, float, int]]:
+    """Shares of the clusters side by side: begin, width and number."""
+    sizes = np.asarray(view.clustering.sizes, dtype=np.float64)
+    total = max(sizes.sum(), view.clustering.n_rows, 1e-12)
+    ends = np.cumsum(sizes) / total * width
+    begins = ends - sizes / total * width
+    return [(float(b), float(e - b), k) for k, (b, e) in enumerate(zip(begins, ends, strict=True))]
+
+
+def _telling(view: View, most: int = 4) -> list[str]:
+    """Features that tell most, over all clusters."""
+    sums: dict[str, float] = {}
+    for size, listed in zip(view.clustering.sizes, view.facts, strict=True):
+        for fact in listed:
+            if fact.is_own:
+                sums[fact.feature] = sums.get(fact.feature, 0.0) + float(size) * fact.information
+    return sorted(sums, key=lambda name: -sums[name])[:most]
+
+
+# -- the table of clusters ------------------------------------------------------------------------
+
+
+def _cluster(view: View, k: int, n_rows: int) -> ClusterRow:
+    own = [fact for fact in view.facts[k] if fact.is_own]
+    lines = [_line(fact) for fact in own[:MOST_FEATURES]]
+    size = round(float(view.clustering.sizes[k]))
+    return ClusterRow(
+        number=k,
+        size=size,
+        share=size / max(n_rows, 1),
+        stability=float(view.cluster_stability[k]),
+        p_value=float(view.cluster_p_values[k]),
+        features=lines[:FIRST_FEATURES],
+        more=lines[FIRST_FEATURES:],
+        n_hidden=max(0, len(own) - MOST_FEATURES),
+        description=view.descriptions[k],
+    )
+
+
+def _line(fact: FeatureFact) -> FeatureLine:
+    imputed = f"{share(fact.imputed)} filled in" if fact.imputed >= MANY_IMPUTED else ""
+    if fact.level is not None:
+        inside, elsewhere = 100 * (fact.share or 0.0), 100 * (fact.elsewhere or 0.0)
+        text = f"{fact.level} {share(fact.share)}, others {share(fact.elsewhere)}"
+        return FeatureLine(fact.feature, text, "", 0.0, inside, 0.0, elsewhere, True, imputed)
+    ends = (fact.low, fact.high, fact.overall_low, fact.overall_high)
+    if any(end is None or not math.isfinite(end) for end in ends):
+        return FeatureLine(fact.feature, "unknown", "", 0.0, 0.0, 0.0, 100.0, False, imputed)
+    low, high, all_low, all_high = (float(end) for end in ends if end is not None)
+    bottom, top = min(low, all_low), max(high, all_high)
+    width = max(top - bottom, 1e-300)
+
+    def place(value: float) -> float:
+        return 100 * (value - bottom) / width
+
+    return FeatureLine(
+        fact.feature,
+        interval_text(low, high),
+        number(fact.effect, 1, sign=True),
+        place(low),
+        place(high),
+        place(all_low),
+        place(all_high),
+        False,
+        imputed,
+    )
+
+
+# -- pictures -------------------------------------------------------------------------------------
+
+
+def information(study: Study, view: View) -> NDArray[np.float64]:
+    """Nats per row that each feature of the table tells about each cluster."""
+    place = {name: j for j, name in enumerate(study.feature_names)}
+    told = np.zeros((view.n_clusters, len(place)))
+    for k, listed in enumerate(view.facts):
+        for fact in listed:
+            if fact.feature in place and math.isfinite(fact.information):
+                told[k, place[fact.feature]] = max(fact.information, 0.0)
+    return told
+
+
+def _relevance(study: Study, view: View, told: NDArray[np.float64]) -> Grid:
+    """Features x clusters: the stronger, the more the feature tells about the cluster."""
+    best = told.max(axis=0, initial=0.0)
+    order = [int(j) for j in np.argsort(-best, kind="stable")[:TELLING_FEATURES]]
+    n_clusters = min(view.n_clusters, MOST_CLUSTERS)
+    step, height = (34.0 if n_clusters <= 10 else 340.0 / n_clusters), 18.0
+    top = max(float(best.max(initial=0.0)), 1e-12)
+    own = [{fact.feature for fact in listed if fact.is_own} for listed in view.facts]
+    cells, marks = [], []
+    for i, j in enumerate(order):
+        name = study.feature_names[j]
+        for k in range(n_clusters):
+            strength = float(told[k, j]) / top
+            if strength > 0.01:
+                cells.append(Cell(k * step, i * height, step, height, k, strength, name))
+            if name in own[k]:
+                marks.append((k * step + step / 2, i * height + height / 2, k))
+    names = [(i * height + height / 2, study.feature_names[j]) for i, j in enumerate(order)]
+    left_out = len(study.feature_names) - len(order)
+    return Grid(step * n_clusters, height * len(order), names, cells, marks, len(order), left_out)
+
+
+def _cells(study: Study, view: View, told: NDArray[np.float64], height: float = 300.0) -> Grid:
+    """Rows, ordered by cluster, x features: each cluster colours its own features."""
+    columns = np.arange(len(study.feature_names))
+    if len(columns) > CELL_FEATURES:
+        best = np.argsort(-told.max(axis=0, initial=0.0), kind="stable")
+        columns = np.sort(best[:CELL_FEATURES])
+    relevance = np.asarray(view.clustering.subspaces.relevance, dtype=np.float64)[:, columns]
+    if view.clustering.kind != "axis":
+        largest = relevance.max(axis=1, keepdims=True, initial=0.0)
+        relevance = relevance / np.where(largest > 0, largest, 1.0)
+    segments = _segments(study, view)
+    n_shown = max(sum(size for size, _ in segments), 1)
+    width = 420.0
+    step = width / max(len(columns), 1)
+    cells, marks = [], []
+    y = 0.0
+    for size, clusters in segments:
+        tall = height * size / n_shown
+        for k in clusters:
+            for i in np.flatnonzero(relevance[k] > 0.05):
+                strength = float(min(relevance[k, i], 1.0)) / len(clusters) ** 0.5
+                name = study.feature_names[columns[i]]
+                cells.append(Cell(i * step, y, step, tall, k, strength, name))
+        if len(clusters) == 1 and tall >= 11:
+            marks.append((-8.0, y + tall / 2, clusters[0]))
+        y += tall
+    names = [(i * step + step / 2, study.feature_names[j]) for i, j in enumerate(columns)]
+    left_out = len(study.feature_names) - len(columns)
+    return Grid(width, height, names, cells, marks, len(columns), left_out)
+
+
+def _segments(study: Study, view: View) -> list[tuple[int, tuple[int, ...]]]:
+    """Shown rows in the order of the picture: how many in a row are in just these clusters."""
+    shown = np.zeros(study.shape[0], dtype=bool)
+    shown[np.asarray(study.shown_rows)[shown_rows(study)]] = True
+    order = row_order(view.clustering)
+    order = order[shown[order]]
+    members = view.clustering.memberships[:, order].astype(bool).tocsc()
+    kinds: list[tuple[int, ...]] = [
+        tuple(sorted(members.indices[members.indptr[i] : members.indptr[i + 1]].tolist()))
+        for i in range(len(order))
+    ]
+    segments = _runs(kinds)
+    if len(segments) > MOST_SEGMENTS:
+        labels = view.labels[order]
+        ordered: Any = np.sort(np.where(labels < 0, view.n_clusters, labels))
+        segments = _runs([(int(k),) if k < view.n_clusters else () for k in ordered])
+    return segments
+
+
+def _runs(kinds: list[tuple[int, ...]]) -> list[tuple[int, tuple[int, ...]]]:
+    segments: list[tuple[int, tuple[int, ...]]] = []
+    for kind in kinds:
+        if segments and segments[-1][1] == kind:
+            segments[-1] = (segments[-1][0] + 1, kind)
+        else:
+            segments.append((1, kind))
+    return segments

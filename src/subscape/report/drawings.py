@@ -1,0 +1,216 @@
+"""Where things lie in the page's pictures: geometry only, the templates draw it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import dendrogram, linkage
+
+from subscape.studies.views import SAME
+
+if TYPE_CHECKING:
+    from subscape.studies.study import Result, Study
+
+FloatArray = NDArray[np.float64]
+
+#: Results in the dendrogram; of more, the clearest are taken.
+MOST_LEAVES = 300
+
+
+class Dot(NamedTuple):
+    """One result on the map."""
+
+    x: float
+    y: float
+    radius: float
+    result: Result
+
+
+class Badge(NamedTuple):
+    """A view's number in a picture."""
+
+    x: float
+    y: float
+    number: int
+
+
+class ResultsMap(NamedTuple):
+    """All results as dots, the alike close to each other."""
+
+    width: int
+    height: int
+    dots: list[Dot]
+    badges: list[Badge]
+
+
+def results_map(study: Study, width: int = 560, height: int = 400) -> ResultsMap:
+    """Place the results; larger dots are clearer groupings."""
+    if not study.results:
+        return ResultsMap(width, height, [], [])
+    places = np.nan_to_num(np.array([(r.x, r.y) for r in study.results], dtype=np.float64))
+    middle = (places.max(axis=0) + places.min(axis=0)) / 2
+    reach = np.maximum(np.ptp(places, axis=0), 1e-12)
+    # One scale for both directions: distances on the map mean the same everywhere.
+    scale = min((width - 60) / reach[0], (height - 70) / reach[1])
+    scale = min(scale, 1e9)
+    drawn = (places - middle) * scale * (1, -1) + (width / 2, height / 2 + 8)
+    scores = np.maximum(np.nan_to_num([r.score for r in study.results]), 0.0)
+    radii = 3.0 + 6.0 * np.sqrt(scores / max(scores.max(), 1e-12))
+    order = np.argsort(-radii, kind="stable")
+    dots = [
+        Dot(float(drawn[i, 0]), float(drawn[i, 1]), float(radii[i]), study.results[i])
+        for i in order
+    ]
+    badges = []
+    for view in study.views:
+        own = [dot for dot in dots if dot.result.view == view.number]
+        if own:
+            x = float(np.mean([dot.x for dot in own]))
+            y = min(dot.y - dot.radius for dot in own) - 11
+            badges.append(Badge(x, max(y, 10.0), view.number))
+    return ResultsMap(width, height, dots, badges)
+
+
+class Tree(NamedTuple):
+    """Results in the order of a dendrogram.
+
+    Attributes
+    ----------
+    results : list of Result
+    paths : list of str
+        Lines of the dendrogram; leaves at 0.5, 1.5, … from the top, joined at ``reach`` minus
+        their distance.
+    matrix : array
+        Distances above the diagonal, row by row, in 255 steps up to 1.
+    reach : float
+        Where the leaves are; a distance of 1 is at 0.
+    same : float
+        Where results begin to count as the same grouping.
+    n_left_out : int
+    """
+
+    results: list[Result]
+    paths: list[str]
+    matrix: NDArray[np.float64]
+    reach: float
+    same: float
+    n_left_out: int
+
+
+def tree(study: Study, reach: float = 160.0) -> Tree | None:
+    """Dendrogram of the results (average linkage), or None for fewer than two."""
+    scores = np.nan_to_num([r.score for r in study.results])
+    kept = np.sort(np.argsort(-scores, kind="stable")[:MOST_LEAVES])
+    if len(kept) < 2:
+        return None
+    distances = np.nan_to_num(np.asarray(study.distances, dtype=np.float64)[np.ix_(kept, kept)])
+    upper = np.triu_indices(len(kept), 1)
+    merges = linkage(distances[upper], "average")
+    drawn = dendrogram(merges, no_plot=True)
+    leaves = np.array(drawn["leaves"])
+    largest = max(float(merges[:, 2].max()), SAME, 1e-12)
+    paths = []
+    for across, along in zip(drawn["icoord"], drawn["dcoord"], strict=True):
+        # SciPy puts leaves at 5, 15, 25, …
+        y = [round(value / 10, 2) for value in across]
+        x = [round(reach * (1 - value / largest), 1) for value in along]
+        paths.append(f"M{x[0]} {y[0]}H{x[1]}V{y[2]}H{x[3]}")
+    ordered = distances[np.ix_(leaves, leaves)]
+    return Tree(
+        results=[study.results[kept[i]] for i in leaves],
+        paths=paths,
+        matrix=np.rint(255 * np.clip(ordered[upper], 0, 1)),
+        reach=reach,
+        same=round(reach * (1 - SAME / largest), 1),
+        n_left_out=len(study.results) - len(kept),
+    )
+
+
+class ChanceStrip(NamedTuple):
+    """Scores of tables without groups as stacked dots, those of the views as marks."""
+
+    width: int
+    height: int
+    ground: float
+    dots: list[tuple[float, float]]
+    marks: list[Badge]
+    ticks: list[tuple[float, str]]
+
+
+def chance_strip(study: Study, width: int = 640, height: int = 150) -> ChanceStrip | None:
+    """Place the scores on one line, or None without any."""
+    null = np.array([s for s in study.chance if np.isfinite(s)], dtype=np.float64)
+    scores = [view.score for view in study.views if np.isfinite(view.score)]
+    if not len(null):
+        return None
+    top = max([*null, *scores, 1e-12]) * 1.04
+    low = min(0.0, float(null.min()))
+
+    def place(score: float) -> float:
+        return 20 + (width - 40) * (score - low) / (top - low)
+
+    ground = height - 24.0
+    stacks: dict[int, int] = {}
+    dots = []
+    for score in np.sort(null):
+        column = int(place(score) // 7)
+        level = stacks.get(column, 0)
+        stacks[column] = level + 1
+        dots.append((7.0 * column + 3.5, ground - 5 - 6.5 * min(level, 12)))
+    marks: list[Badge] = []
+    for view in study.views:
+        if not np.isfinite(view.score):
+            continue
+        x = place(view.score)
+        # Badges of near scores go one above the other.
+        taken = {m.y for m in marks if abs(m.x - x) < 20}
+        y = next((y for y in range(12, int(ground) - 20, 20) if y not in taken), 12)
+        marks.append(Badge(x, float(y), view.number))
+    step = _step((top - low) / 6)
+    ticks = [
+        (place(v), f"{v + 0.0:g}")  # no "-0"
+        for v in np.round(np.arange(np.ceil(low / step), top / step) * step, 9)
+    ]
+    return ChanceStrip(width, height, ground, dots, marks, ticks)
+
+
+def _step(rough: float) -> float:
+    """A round number near to this one."""
+    size = 10.0 ** np.floor(np.log10(rough))
+    return float(size * next(m for m in (1, 2, 5, 10) if m * size >= rough))
+
+
+class Loading(NamedTuple):
+    """How much a feature takes part in the two directions of a scatter, from -1 to 1."""
+
+    feature: str
+    first: float
+    second: float
+
+
+def strongest(names: Any, loadings: Any, most: int) -> list[Loading]:
+    """The features with the largest loadings, relative to the largest of all."""
+    values = np.nan_to_num(np.asarray(loadings, dtype=np.float64))
+    largest = np.abs(values).max(initial=0.0)
+    if largest == 0:
+        return []
+    size = np.abs(values).max(axis=1) / largest
+    order = [int(j) for j in np.argsort(-size, kind="stable")[:most] if size[j] > 0.02]
+    return [Loading(names[j], *(values[j] / largest).tolist()) for j in order]
+
+
+def direction(names: Any, loadings: FloatArray, most: int = 3) -> list[tuple[str, str, str]]:
+    """The features that make up a direction: sign, weight and name of each."""
+    values = np.nan_to_num(np.asarray(loadings, dtype=np.float64))
+    norm = np.linalg.norm(values)
+    if norm == 0:
+        return []
+    values = values / norm
+    order = np.argsort(-np.abs(values), kind="stable")[:most]
+    return [
+        ("−" if values[j] < 0 else "+", f"{abs(values[j]):.2f}", names[j])
+        for j in order
+        if abs(values[j]) >= 0.15
+    ]

@@ -1,0 +1,128 @@
+"""A paragraph on what was done, to paste into a paper, with its references."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from subscape import __version__
+from subscape.core.errors import count
+from subscape.studies.portfolio import BASELINES
+
+from .references import citation
+from .wording import compared, number
+
+if TYPE_CHECKING:
+    from subscape.studies.study import Study
+
+
+class Methods(NamedTuple):
+    """Paragraph and numbered references."""
+
+    paragraph: str
+    references: list[str]
+
+
+def methods(study: Study) -> Methods:
+    """What was done with this table."""
+    cited: list[str] = []
+
+    def cite(name: str) -> str:
+        reference = citation(name)
+        if reference is None:
+            return ""
+        if reference not in cited:
+            cited.append(reference)
+        return f" [{cited.index(reference) + 1}]"
+
+    sentences = [
+        _what(study),
+        *_table(study),
+        *_search(study, cite),
+        "The clusterings were compared as groupings of the rows by the clustering error"
+        f"{cite('clustering error')} and grouped by average linkage, as in meta clustering"
+        f"{cite('meta clustering')}; the members of each group voted, cluster by cluster, about "
+        "every row, which gave one view per group.",
+        "Views are ranked by the information (nats per row) that telling their clusters apart "
+        "gains, in the directions in which they differ and less the cost of the parameters, per "
+        "nat that the cluster numbers themselves tell, and by how little they repeat views ranked "
+        "before them.",
+        *_chance(study),
+        "Stability is the mean adjusted Rand index"
+        f"{cite('adjusted Rand index')} between a view and what the same search finds on samples "
+        "of the rows; replication is the agreement of two halves of the rows about the second.",
+        "A feature belongs to a cluster by the Kullback-Leibler divergence of the cluster's rows "
+        "from all rows in it; intervals hold the middle 90 % of a cluster's rows, and effect sizes "
+        "are Cohen's d between a cluster and the other rows.",
+        *_outcome(study),
+    ]
+    return Methods(" ".join(sentences), cited)
+
+
+def _what(study: Study) -> str:
+    settings = study.settings
+    version = settings.get("version", __version__)
+    told = [
+        f"{word} {settings[key]}"
+        for key, word in (("effort", "effort"), ("seed", "seed"))
+        if settings.get(key) is not None
+    ]
+    with_what = f" ({', '.join(told)})" if told else ""
+    text = (
+        f"A table of {count(study.shape[0], 'row')} and {count(study.shape[1], 'feature')} was "
+        f"explored with Subscape {version}{with_what}"
+    )
+    if 0 < len(study.searched_rows) < study.shape[0]:
+        text += (
+            f"; the search saw {count(len(study.searched_rows), 'row')} drawn at random, and the "
+            "others were assigned to the clusters found"
+        )
+    return f"{text}."
+
+
+def _table(study: Study) -> list[str]:
+    return [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in study.notes]
+
+
+def _search(study: Study, cite: Callable[[str], str]) -> list[str]:
+    names = list(dict.fromkeys(r.finder for r in study.results))
+    if not names:
+        return []
+    plain = [n for n in names if n in BASELINES]
+    own = [n for n in names if n not in BASELINES]
+    parts = [_cited(own, cite)] if own else []
+    if plain:
+        parts.append(f"{'as baselines ' if own else ''}{_cited(plain, cite)}")
+    text = f"{count(len(study.results), 'clustering')} came from {', and '.join(parts)}"
+    if study.failures:
+        text += f"; {count(len(study.failures), 'run')} failed"
+    return [f"{text}."]
+
+
+def _cited(names: Iterable[str], cite: Callable[[str], str]) -> str:
+    words = [f"{name}{cite(name)}" for name in names]
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _chance(study: Study) -> list[str]:
+    if not study.chance:
+        return []
+    return [
+        "Scores were compared with the best ones that a reduced search reached on each of "
+        f"{count(len(study.chance), 'table')} drawn from a Gaussian copula, which keep the "
+        "columns' distributions and correlations but have no groups; a view counts as better than "
+        f"chance from p ≤ {study.LEVEL:g}."
+    ]
+
+
+def _outcome(study: Study) -> list[str]:
+    honest = study.honest_views
+    if not honest:
+        return ["No grouping was better than chance."]
+    told = [
+        f"view {view.number} ({count(view.n_clusters, 'cluster')}, p {compared(view.p_value)}, "
+        f"stability {number(view.stability)})"
+        for view in honest
+    ]
+    words = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+    return [f"Better than chance: {words}."]

@@ -1,0 +1,146 @@
+"""The page of a study: one file that opens anywhere, without a network."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from subscape import __version__
+from subscape.core.atomic import write_atomically
+
+from .palette import palette_css
+from .payload import payload, script_json
+
+if TYPE_CHECKING:
+    from subscape.studies.study import Study
+
+#: Features of the browser that the page may use; scripts and styles are added by their hashes.
+POLICY = (
+    "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "script-src {script}; style-src {style}"
+)
+
+
+def write_report(study: Study, path: str | os.PathLike[str], *, embed_ids: bool = False) -> Path:
+    """Write the page of a study; a page that is there is replaced once the new one is complete.
+
+    Parameters
+    ----------
+    study : Study
+    path : path
+        The file, by custom ``report.html``.
+    embed_ids : bool, default=False
+        Whether the names of the shown rows may stand in the page. Without it nobody who gets the
+        page learns them.
+
+    Returns
+    -------
+    Path
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from subscape.report import write_report
+    >>> from subscape.testing.studies import empty_study
+    >>> path = write_report(empty_study(), Path(tempfile.mkdtemp(), "report.html"))
+    >>> "No grouping better than chance" in path.read_text(encoding="utf-8")
+    True
+    """
+    text = render(study, embed_ids=embed_ids).encode()
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(text)
+
+    return write_atomically(path, write, force=True)
+
+
+def render(study: Study, *, embed_ids: bool = False) -> str:
+    """The text of the page; the same for the same study.
+
+    Parameters
+    ----------
+    study : Study
+    embed_ids : bool, default=False
+        As in :func:`write_report`.
+
+    Returns
+    -------
+    str
+        HTML that asks for nothing else: pictures, styles, scripts and numbers are in it.
+
+    Examples
+    --------
+    >>> from subscape.report import render
+    >>> from subscape.testing.studies import empty_study
+    >>> render(empty_study()).startswith("<!doctype html>")
+    True
+    """
+    from .account import account
+
+    style = palette_css() + _part("style.css")
+    script = "".join(_part(name) for name in ("page.js", "selection.js", "pictures.js"))
+    policy = POLICY.format(script=_hash(script), style=_hash(style))
+    template = _environment().get_template("page.html")
+    return str(
+        template.render(
+            **account(study),
+            policy=policy,
+            style=_verbatim(style),
+            script=_verbatim(script),
+            data=_verbatim(script_json(payload(study, embed_ids=embed_ids))),
+            has_ids=embed_ids and study.row_names is not None,
+            version=__version__,
+        )
+    )
+
+
+def _part(name: str) -> str:
+    return files("subscape.report").joinpath("templates", name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    """How a content-security policy names an inline script or style."""
+    digest = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def _verbatim(text: str) -> Any:
+    from markupsafe import Markup
+
+    return Markup(text)
+
+
+@cache
+def _environment() -> Any:
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise ImportError(
+            "the page needs jinja2: install it with  pip install subscape[report]"
+        ) from None
+    from . import wording
+
+    environment = Environment(
+        loader=PackageLoader("subscape.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        chance=wording.chance,
+        compared=wording.compared,
+        share=wording.share,
+        number=wording.number,
+        short=wording.short,
+        grouped=wording.grouped,
+        coordinate=wording.coordinate,
+    )
+    environment.globals.update(count=wording.count)
+    return environment

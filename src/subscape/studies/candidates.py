@@ -1,0 +1,178 @@
+"""Every grouping of the rows that some run found, judged in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core import AxisSubspaces, SubspaceClustering
+from subscape.measures import pairwise_distances
+from subscape.validation.runs import Run
+
+from .separation import Judge
+
+FloatArray = NDArray[np.float64]
+
+#: Groupings that leave more of the rows out are no grouping of the table.
+LEAST_COVERAGE = 0.3
+#: Groupings in which one cluster holds more of the rows tell nothing.
+LARGEST_SHARE = 0.97
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One clustering of one run.
+
+    Attributes
+    ----------
+    run : Run
+    place : int
+        Which of the run's clusterings.
+    clustering : SubspaceClustering
+        Over all searched rows and columns.
+    labels : array
+    score, gain : float
+        See :class:`subscape.studies.separation.Separation`.
+    basis : array
+        The directions that tell its clusters apart.
+    """
+
+    run: Run
+    place: int
+    clustering: SubspaceClustering
+    labels: NDArray[np.int64]
+    score: float
+    gain: float
+    basis: FloatArray
+
+    @property
+    def name(self) -> str:
+        """Run and place: the candidate's stable name."""
+        return f"{self.run.id}#{self.place}"
+
+    @property
+    def finder(self) -> str:
+        """Name of the finder's class."""
+        return str(self.run.provenance["finder"]).rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        """Finder and parameters, as the plan has them."""
+        return str(self.run.note.get("title", self.finder))
+
+
+def judged(runs: Sequence[Run], judge: Judge) -> list[Candidate]:
+    """The clusterings of the runs that group the rows at all, in order, without repeats."""
+    candidates = []
+    seen: set[bytes] = set()
+    for run in runs:
+        for place, clustering in enumerate(run.in_table()):
+            if clustering.n_clusters == 0:
+                continue
+            labels = clustering.labels()
+            if not groups_rows(labels):
+                continue
+            key = canonical(labels).tobytes() + clustering.kind.encode()
+            if key in seen:
+                continue
+            seen.add(key)
+            found = judge(labels)
+            if found.gain > 0:
+                candidates.append(
+                    Candidate(run, place, clustering, labels, found.score, found.gain, found.basis)
+                )
+    return candidates
+
+
+def groups_rows(labels: NDArray[Any]) -> bool:
+    """Whether enough rows are in clusters, and not nearly all of them in one."""
+    sizes = np.bincount(labels[labels >= 0])
+    return bool(
+        len(sizes)
+        and sizes.sum() >= LEAST_COVERAGE * len(labels)
+        and sizes.max() <= LARGEST_SHARE * len(labels)
+    )
+
+
+def canonical(labels: NDArray[Any]) -> NDArray[np.int64]:
+    """Labels renumbered by first appearance, noise kept: equal for equal groupings."""
+    numbers, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    rank = np.empty(len(numbers), dtype=np.int64)
+    order = [i for i in np.argsort(first) if numbers[i] >= 0]
+    rank[order] = np.arange(len(order))
+    rank[numbers < 0] = -1
+    return rank[inverse]
+
+
+def row_distances(candidates: Sequence[Candidate]) -> FloatArray:
+    """Clustering error between the candidates as groupings of rows."""
+    if len(candidates) < 2:
+        return np.zeros((len(candidates), len(candidates)))
+    rows = [
+        SubspaceClustering(c.clustering.memberships, AxisSubspaces(np.ones((n, 1), dtype=bool)))
+        for c in candidates
+        for n in (c.clustering.n_clusters,)
+    ]
+    return pairwise_distances(rows)
+
+
+def redundancy(a: NDArray[Any], b: NDArray[Any]) -> float:
+    """Share of the larger entropy that two label vectors have in common (0 … 1).
+
+    >>> import numpy as np
+    >>> round(redundancy(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3])), 6)
+    1.0
+    >>> round(redundancy(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 6)
+    0.0
+    """
+    _, a = np.unique(a, return_inverse=True)
+    _, b = np.unique(b, return_inverse=True)
+    table = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(table, (a, b), 1.0)
+    table /= len(a)
+    rows, columns = table.sum(axis=1), table.sum(axis=0)
+    largest = max(_entropy(rows), _entropy(columns))
+    if largest <= 0:
+        return 1.0
+    common = _entropy(rows) + _entropy(columns) - _entropy(table.ravel())
+    return float(min(max(common / largest, 0.0), 1.0))
+
+
+def both(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:
+    """Labels of the cells that two groupings make together.
+
+    >>> both(np.array([0, 0, 1]), np.array([5, 7, 5])).tolist()
+    [0, 1, 2]
+    """
+    _, first = np.unique(a, return_inverse=True)
+    _, second = np.unique(b, return_inverse=True)
+    cells = first.astype(np.int64) * (second.max(initial=0) + 1) + second
+    return np.unique(cells, return_inverse=True)[1]
+
+
+def novelty(labels: NDArray[Any], known: NDArray[Any]) -> float:
+    """Share of what labels tell that other labels don't (0 … 1).
+
+    >>> novelty(np.array([0, 0, 1, 1]), np.array([0, 1, 2, 3]))
+    0.0
+    >>> novelty(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
+    1.0
+    """
+    told = _entropy_of(labels)
+    if told <= 0:
+        return 0.0
+    return float(np.clip((_entropy_of(both(labels, known)) - _entropy_of(known)) / told, 0.0, 1.0))
+
+
+def _entropy_of(labels: NDArray[Any]) -> float:
+    counts = np.unique(labels, return_counts=True)[1]
+    return _entropy(counts / len(labels))
+
+
+def _entropy(shares: FloatArray) -> float:
+    positive = shares[shares > 0]
+    return float(-(positive * np.log(positive)).sum())

@@ -1,0 +1,49 @@
+"""The reduced portfolio on tables without groups, each one kept as soon as it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import NDArray
+
+from .journal import Journal
+from .portfolio import NUMBERS, Plan, seed_of
+from .progress import Progress
+from .trust import Chance, chance_entries, null_score
+
+#: Tables between two looks at the clock; always this many are made.
+BATCH = 10
+#: Numbers of clusters tried there.
+MOST_NUMBERS = 5
+
+
+def chance_maxima(
+    X: NDArray[np.float64],
+    plan: Plan,
+    journal: Journal,
+    progress: Progress,
+    n_jobs: int | None,
+    in_time: Callable[[], bool],
+) -> Chance:
+    """What the best result scores on tables like ``X`` that have no groups."""
+    numbers = [k for k in NUMBERS[plan.effort][:MOST_NUMBERS] if k <= max(2, len(X) // 5)]
+    entries = chance_entries(numbers)
+    scores: list[Any] = []
+    for start in range(0, plan.n_null, BATCH):
+        if start and not journal.decide(f"null tables from {start}", in_time):
+            break
+        places = range(start, min(start + BATCH, plan.n_null))
+        todo = [i for i in places if f"null {i}" not in journal]
+        calls = (delayed(null_score)(X, entries, seed_of(plan.seed, 13, i)) for i in todo)
+        if effective_n_jobs(n_jobs) == 1:
+            found: Any = (function(*args, **kwargs) for function, args, kwargs in calls)
+        else:
+            found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+        for i, score in zip(todo, found, strict=True):
+            journal.decide(f"null {i}", lambda score=score: list(score))
+            progress.tell("tables without groups", "chance", i + 1, plan.n_null)
+        scores += [journal.decide(f"null {i}", list) for i in places]
+    return Chance(tuple(s[0] for s in scores), tuple(s[1] for s in scores))

@@ -1,0 +1,397 @@
+"""The main job: from a table to a study of all its honest groupings."""
+
+from __future__ import annotations
+
+import os
+import time as clock
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core import Table
+from subscape.core.errors import SubscapeError
+from subscape.core.seeds import seed_sequence
+from subscape.validation.runs import Run, RunStore, Task, run_all
+
+from .assembly import Judged, assemble
+from .candidates import Candidate, judged, row_distances
+from .chance_runs import chance_maxima
+from .comparison import known_groupings
+from .journal import Journal
+from .plan_file import check_plan
+from .portfolio import Entry, Plan, make_plan, seed_of, several_views
+from .preparation import Prepared, prepare
+from .progress import Progress
+from .residuals import without
+from .separation import Judge
+from .study import Study, as_table
+from .trust import came_back, resampling_tasks
+from .views import Consensus, agree, group, ranked
+
+FloatArray = NDArray[np.float64]
+
+#: Of the time allowed, this share may go by before a further rung is admitted; the rest is for
+#: tests against chance and on samples.
+SEARCH_SHARE = 0.5
+#: At most so many cells are searched, but always this many rows.
+MOST_CELLS = 2_000_000
+FEWEST_SEARCHED = 2000
+#: Views that are taken out of the table per round, to look for others in what is left.
+ROOTS = 3
+#: Numbers of clusters tried in what is left.
+REST_NUMBERS = (2, 3, 4, 5, 6)
+#: Runs per view, of different finders, that are repeated on samples.
+FINDERS_PER_VIEW = 2
+#: Views that are searched for together.
+MOST_TOGETHER = 3
+#: All clusters of such a search together, and rows for each of them at least.
+MOST_CLUSTERS = 24
+FEWEST_PER_CLUSTER = 10
+#: Extra seeds for the finders of the best views.
+EXTRA_SEEDS = 2
+
+
+def explore(
+    X: Any,
+    *,
+    effort: str = "normal",
+    time: float | None = None,
+    given: Any = None,
+    truth: Any = None,
+    roles: Mapping[str, str] | None = None,
+    search_rows: int = 20_000,
+    folder: str | os.PathLike[str] | None = None,
+    resume: bool = False,
+    n_jobs: int | None = None,
+    random_state: int = 0,
+    progress: Callable[[Any], Any] | bool | None = None,
+) -> Study:
+    """Find every honest grouping of a table.
+
+    Many finders search the table in many ways. Results that are the same are merged, those that
+    chance would also give are marked, and what is left is ranked: the views. Each cluster is
+    explained by the features that tell it.
+
+    Parameters
+    ----------
+    X : array, data frame, AnnData, Table or path
+        Anything that :meth:`subscape.Table.read` takes.
+    effort : {"quick", "normal", "thorough"}
+        How much is tried.
+    time : float, optional
+        Seconds after which no further part of the plan is begun.
+    given : labels, clustering or list of them, optional
+        Groupings that are known and shall not be found again.
+    truth : labels, clustering, mapping from name to labels, or list of them, optional
+        Groupings to compare with afterwards; the search never sees them.
+    roles : mapping from column name to role, optional
+        "numeric", "nominal", "date", "id", "label" or "ignore", instead of what is detected.
+    search_rows : int, default=20000
+        With more rows, the search is done on a sample of this size; all rows are then put into
+        the clusters found.
+    folder : path, optional
+        Where finished runs, decisions and results are kept, so that the work can be resumed.
+    resume : bool, default=False
+        Go on with the exploration in ``folder``; its plan must be the same.
+    n_jobs : int, optional
+        Parallel processes (joblib). The study doesn't depend on it.
+    random_state : int, default=0
+        Seed; the same seed gives the same study.
+    progress : callable, True or None
+        Called with a :class:`subscape.algorithms.progress.Step`; True shows a bar.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> import subscape
+    >>> from subscape.datasets import planted_views
+    >>> X, truths = planted_views(300, 8, n_clusters=(3, 2), random_state=0)
+    >>> study = subscape.explore(X, effort="quick")
+    >>> sorted(view.n_clusters for view in study.views[:2])
+    [2, 3]
+    """
+    table = as_table(X)
+    if roles:
+        table = table.with_roles(roles)
+    if search_rows < 10:
+        raise SubscapeError(f"search_rows must be at least 10, got {search_rows}")
+    job = Exploration(
+        table, effort=effort, time=time, given=given, truth=truth, search_rows=search_rows,
+        folder=folder, resume=resume, n_jobs=n_jobs, random_state=random_state, progress=progress,
+    )  # fmt: skip
+    return job.run()
+
+
+class Exploration:
+    """One exploration: its table, its plan, and what it has found so far.
+
+    Parameters
+    ----------
+    table : Table
+    effort, time, given, truth, search_rows, folder, resume, n_jobs, random_state, progress
+        See :func:`explore`.
+    plan : callable
+        Makes the plan, called as :func:`make_plan`; its result must depend on nothing else.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        *,
+        effort: str = "normal",
+        time: float | None = None,
+        given: Any = None,
+        truth: Any = None,
+        search_rows: int = 20_000,
+        folder: str | os.PathLike[str] | None = None,
+        resume: bool = False,
+        n_jobs: int | None = None,
+        random_state: Any = 0,
+        progress: Any = None,
+        plan: Callable[..., Plan] = make_plan,
+    ) -> None:
+        self.began = clock.monotonic()
+        self.table = table
+        self.time = time
+        self.n_jobs = n_jobs
+        self.given = known_groupings(given, table.n_rows, "given")
+        self.truth = known_groupings(truth, table.n_rows, "truth")
+        self.seed = (
+            int(random_state)
+            if isinstance(random_state, (int, np.integer))
+            else int(seed_sequence(random_state).generate_state(1)[0] >> 1)
+        )
+        self.ready: Prepared = prepare(table)
+        n_columns = self.ready.X.shape[1]
+        most = max(FEWEST_SEARCHED, MOST_CELLS // n_columns)
+        self.rows = _sample(table.n_rows, min(search_rows, most), self.seed)
+        self.X = np.ascontiguousarray(self.ready.X[self.rows])
+        self.X.flags.writeable = False
+        if len(self.X) < 10:
+            raise SubscapeError(
+                f"the table has {len(self.X)} rows; to tell groups from chance it takes at least 10"
+            )
+        self.plan: Plan = plan(
+            *self.X.shape, len(self.ready.numeric), effort=effort, seed=self.seed
+        )
+        self.folder = None if folder is None else Path(folder)
+        self.store: RunStore | None = None
+        journal = None
+        if self.folder is not None:
+            check_plan(self.folder, self.plan, table, self.given, len(self.rows), resume)
+            self.store = RunStore(self.folder)
+            journal = self.folder / "decisions.jsonl"
+        self.journal = Journal(journal)
+        self.progress = Progress(progress, time)
+        self.judge = Judge(self.X)
+        #: The table in its principal directions, where these are fewer than its columns.
+        self.Z = self.judge.Z if self.judge.Z.shape[1] < self.X.shape[1] else self.X
+        self.Z.flags.writeable = False
+        self.runs: list[Run] = []
+        self.tasks: dict[str, Task] = {}
+        self.candidates: list[Candidate] = []
+
+    # -- the phases --
+
+    def run(self) -> Study:
+        """Search, test, and put the study together."""
+        try:
+            self.search()
+            views = self.views()
+            outcome = self.tested(views)
+        except KeyboardInterrupt:
+            views = self.views()
+            study = assemble(self, [Judged(view) for view in views], provisional=True)
+            self._keep(study)
+            raise Interrupted(study) from None
+        study = assemble(self, outcome, provisional=False)
+        self._keep(study)
+        return study
+
+    def search(self) -> None:
+        """All rungs of the plan, then the winners again, then what is left without them."""
+        for rung in self.plan.rungs:
+            if not self._admitted(rung.name):
+                return
+            self._perform(rung.name, [self._task(entry) for entry in rung.entries])
+        if self._admitted("winners"):
+            self._perform("winners", self._winners())
+        taken_out: set[str] = set()
+        for number in range(self.plan.rounds):
+            name = f"rest {number + 1}"
+            if not self._admitted(name):
+                return
+            before = {view.members[0].name for view in self.views()}
+            roots = self.journal.decide(f"roots of {name}", lambda: self._roots(taken_out))
+            taken_out.update(roots)
+            tasks = self._rest_tasks(roots, number)
+            if not tasks:
+                return
+            self._perform(name, tasks)
+            self._perform(f"together {number + 1}", self._together(number))
+            after = {view.members[0].name for view in self.views()}
+            if self.journal.decide(f"end after {name}", lambda a=after, b=before: not a - b):
+                return
+
+    def views(self) -> list[Consensus]:
+        """The views so far, ranked."""
+        groups = group(self.candidates, row_distances(self.candidates))
+        known = [labels[self.rows] for labels in self.given.values()]
+        found = [agree(self.candidates, places, self.judge) for places in groups]
+        return ranked(found, self.X, known)
+
+    def tested(self, views: list[Consensus]) -> list[Judged]:
+        """The views with their p-values, stability and replication."""
+        chance = chance_maxima(
+            self.Z, self.plan, self.journal, self.progress, self.n_jobs, self._in_time
+        )
+        repeated = resampling_tasks(
+            self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
+        )
+        runs = iter(self._run("samples", [task for tasks in repeated for task in tasks]))
+        samples = [[next(runs) for _ in tasks] for tasks in repeated]
+        return [Judged(view, chance, came_back(view, samples, self.Z)) for view in views]
+
+    # -- the steps of a phase --
+
+    def _task(self, entry: Entry) -> Task:
+        return Task(
+            entry.make(),
+            self.Z if entry.columns == "directions" else self.X,
+            columns=self.ready.numeric if entry.columns == "numeric" else None,
+            seed=entry.seed,
+            note={"title": entry.title()},
+        )
+
+    def _perform(self, name: str, tasks: Sequence[Task]) -> None:
+        runs = self._run(name, tasks)
+        for task, run in zip(tasks, runs, strict=True):
+            self.tasks.setdefault(run.id, task)
+        self.runs += runs
+        self.candidates = judged(self.runs, self.judge)
+        self.progress.views = len(group(self.candidates, row_distances(self.candidates)))
+
+    def _run(self, name: str, tasks: Sequence[Task]) -> list[Run]:
+        return run_all(tasks, self.store, self.n_jobs, self.progress.rung(name))
+
+    def _admitted(self, name: str) -> bool:
+        return bool(self.journal.decide(f"admit {name}", lambda: self._in_time(SEARCH_SHARE)))
+
+    def _in_time(self, share: float = 1.0) -> bool:
+        return self.time is None or clock.monotonic() - self.began < share * self.time
+
+    def _winners(self) -> list[Task]:
+        """Finders of the best views, with other seeds."""
+        names = self.journal.decide(
+            "winners", lambda: [view.members[0].name for view in self.views()[:ROOTS]]
+        )
+        again = []
+        for place, name in enumerate(names):
+            task = self.tasks[name.partition("#")[0]]
+            if hasattr(task.finder, "random_state"):
+                again += [
+                    replace(task, seed=seed_of(self.seed, 3, place, extra))
+                    for extra in range(EXTRA_SEEDS)
+                ]
+        return again
+
+    def _roots(self, taken_out: set[str]) -> list[str]:
+        fresh = [f"given {name}" for name in self.given if f"given {name}" not in taken_out]
+        fresh += [
+            view.members[0].name for view in self.views() if view.members[0].name not in taken_out
+        ]
+        return fresh[:ROOTS]
+
+    def _rest_tasks(self, roots: Sequence[str], number: int) -> list[Task]:
+        named = {candidate.name: candidate for candidate in self.candidates}
+        tasks = []
+        for place, name in enumerate(roots):
+            if name.startswith("given "):
+                basis, title = self.judge(self.given[name[6:]][self.rows]).basis, name
+            else:
+                basis, title = named[name].basis, named[name].title
+            if self.Z is not self.X:
+                basis = np.linalg.qr(self.judge.directions.T @ basis)[0]
+            if basis.shape[1] >= self.Z.shape[1]:
+                continue
+            rest = without(self.Z, basis)
+            rest.flags.writeable = False
+            for k in REST_NUMBERS:
+                if k > len(self.X) // 5:
+                    continue
+                for finder in ("KMeans", "SubKMeans"):
+                    entry = Entry(
+                        finder, {"n_clusters": k}, seed_of(self.seed, 5, number, place, k)
+                    )
+                    note = {"title": f"{entry.title()} without {title}"}
+                    tasks.append(Task(entry.make(), rest, seed=entry.seed, note=note))
+        return tasks
+
+    def _together(self, number: int) -> list[Task]:
+        """Several views at once, with the numbers of clusters found so far and a little more."""
+        sizes = self.journal.decide(
+            f"sizes for together {number + 1}",
+            lambda: [len(view.memberships) for view in self.views()[:MOST_TOGETHER]],
+        )
+        requests: dict[tuple[int, ...], None] = {}
+        for most in range(1, len(sizes) + 1):
+            first = sizes[:most]
+            for more in ([], [2], [3]):
+                requests.setdefault((*first, *more))
+            for j in range(most):
+                requests.setdefault((*first[:j], first[j] + 1, *first[j + 1 :]))
+                for a, b in factors(first[j]):
+                    requests.setdefault((*first[:j], a, b, *first[j + 1 :]))
+        entries = [
+            replace(several_views(k), seed=seed_of(self.seed, 9, number, *k))
+            for k in requests
+            if 1 < len(k) < min(self.Z.shape[1], MOST_TOGETHER + 2)
+            and sum(k) <= min(len(self.X) // FEWEST_PER_CLUSTER, MOST_CLUSTERS)
+        ]
+        return [self._task(entry) for entry in entries]
+
+    def _best_tasks(self, views: Sequence[Consensus]) -> list[Task]:
+        """The runs behind the views: for each the best, and the best of another finder."""
+        names: dict[str, None] = {}
+        for view in views:
+            finders: set[str] = set()
+            for member in view.members:
+                if member.finder not in finders and len(finders) < FINDERS_PER_VIEW:
+                    finders.add(member.finder)
+                    names.setdefault(member.run.id)
+        return [self.tasks[name] for name in names]
+
+    def _keep(self, study: Study) -> None:
+        if self.folder is not None:
+            study.save(self.folder)
+
+
+def factors(number: int) -> list[tuple[int, int]]:
+    """The ways to write a number as a product of two, both at least 2.
+
+    >>> factors(12)
+    [(6, 2), (4, 3)]
+    """
+    return [(number // k, k) for k in range(2, number) if number % k == 0 and k * k <= number]
+
+
+class Interrupted(KeyboardInterrupt):
+    """The exploration was stopped; ``study`` is what there was until then."""
+
+    def __init__(self, study: Study) -> None:
+        super().__init__("stopped; what was found so far is marked provisional")
+        self.study = study
+
+
+def _sample(n_rows: int, most: int, seed: int) -> NDArray[np.intp]:
+    if n_rows <= most:
+        return np.arange(n_rows)
+    rng = np.random.default_rng([seed, 1])
+    return np.sort(rng.choice(n_rows, most, replace=False))

@@ -1,0 +1,138 @@
+"""How clearly a grouping of the rows stands out, whatever found it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+from scipy.special import logsumexp
+
+FloatArray = NDArray[np.float64]
+
+#: Groupings are judged in at most so many principal directions, and at most one per ten rows.
+MOST_DIRECTIONS = 100
+ROWS_PER_DIRECTION = 10
+#: Within-cluster scatter is shrunk towards a ball by this share.
+RIDGE = 0.01
+TINY = 1e-9
+#: Spreads are floored at this share of a direction's own.
+SMALLEST_SPREAD = 0.02
+#: What a grouping in two halves tells; less does not raise the score of a grouping.
+LEAST_ENTROPY = float(np.log(2))
+#: Clusters with a smaller share of the rows, or fewer rows, count as noise.
+SMALLEST_SHARE = 0.01
+FEWEST_ROWS = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """Result of :func:`separation`.
+
+    Attributes
+    ----------
+    gain : float
+        Nats per row by which the clusters describe the rows better than one normal distribution,
+        in the directions that tell them apart, less the cost of their parameters.
+    entropy : float
+        Nats per row that the cluster's number itself tells.
+    basis : array of shape (n_features, d)
+        Directions that tell the clusters apart, the most telling first.
+    """
+
+    gain: float
+    entropy: float
+    basis: FloatArray
+
+    @property
+    def score(self) -> float:
+        """Gain per nat told: does not reward a product of two groupings over either."""
+        return self.gain / max(self.entropy, LEAST_ENTROPY)
+
+
+class Judge:
+    """Judges many groupings of one table.
+
+    Parameters
+    ----------
+    X : float64 array of shape (n_rows, n_columns)
+        Scaled, without missing values.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        centred = X - X.mean(axis=0)
+        n_rows, n_columns = X.shape
+        most = max(1, min(n_columns, MOST_DIRECTIONS, n_rows // ROWS_PER_DIRECTION))
+        if most == n_columns:
+            self.directions = np.eye(n_columns)
+        else:
+            self.directions = principal_directions(centred, most)
+        self.Z = centred @ self.directions
+
+    def __call__(self, labels: NDArray[Any]) -> Separation:
+        """Separation of the clusters that these labels name; -1 is noise."""
+        Z = self.Z
+        numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+        fewest = max(FEWEST_ROWS, SMALLEST_SHARE * len(labels))
+        kept = np.flatnonzero((numbers >= 0) & (sizes >= fewest))
+        nothing = Separation(0.0, 0.0, np.zeros((len(self.directions), 0)))
+        if len(kept) == 0 or (len(kept) == 1 and (labels >= 0).all()):
+            return nothing
+        place = np.full(len(numbers), len(kept))
+        place[kept] = np.arange(len(kept))
+        groups = place[inverse]  # the last one, if there, is the background
+        has_noise = bool((groups == len(kept)).any())
+        return self._judged(Z, groups, len(kept), has_noise)
+
+    def _judged(
+        self, Z: FloatArray, groups: NDArray[np.intp], n_clusters: int, has_noise: bool
+    ) -> Separation:
+        n_rows = len(Z)
+        n_groups = n_clusters + has_noise
+        member = np.zeros((n_groups, n_rows))
+        member[groups, np.arange(n_rows)] = 1.0
+        sizes = member.sum(axis=1)
+        means = (member @ Z) / sizes[:, None]
+        total = Z.T @ Z
+        between = (means.T * sizes) @ means
+        within = total - between
+        ball = RIDGE * np.trace(within) / len(within)
+        if not ball > TINY * np.trace(total):
+            # All rows of a cluster in one point, or nothing left to see.
+            ball = max(TINY * np.trace(total), TINY)
+        within += ball * np.eye(len(within))
+        dims = min(n_groups - 1, Z.shape[1])
+        _, vectors = eigh(between, within, subset_by_index=[Z.shape[1] - dims, Z.shape[1] - 1])
+        vectors = vectors[:, ::-1]
+        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
+        seen = Z @ vectors
+        overall = np.maximum(seen.var(axis=0), 1e-300)
+        centres = means @ vectors
+        logs = np.empty((n_groups, n_rows))
+        shares = sizes / n_rows
+        for k in range(n_groups):
+            spread = np.square(seen[groups == k] - centres[k]).mean(axis=0)
+            spread = np.maximum(spread, SMALLEST_SPREAD**2 * overall)
+            away = np.square(seen - centres[k]) / spread
+            logs[k] = np.log(shares[k]) - 0.5 * (away.sum(axis=1) + np.log(spread).sum())
+        alone = -0.5 * (np.square(seen) / overall).sum(axis=1) - 0.5 * np.log(overall).sum()
+        gain = float((logsumexp(logs, axis=0) - alone).mean())
+        # Means, spreads and shares of all groups but one, and the choice of the directions.
+        parameters = (n_groups - 1) * (2 * dims + 1) + dims * (Z.shape[1] - dims)
+        gain -= 0.5 * parameters * np.log(n_rows) / n_rows
+        entropy = float(-(shares * np.log(shares)).sum())
+        basis, _ = np.linalg.qr(self.directions @ vectors)
+        return Separation(gain, entropy, basis)
+
+
+def principal_directions(centred: FloatArray, most: int) -> FloatArray:
+    """The ``most`` directions of largest spread; no square of the wider side is made."""
+    n_rows, n_columns = centred.shape
+    if n_columns <= n_rows:
+        _, vectors = eigh(centred.T @ centred, subset_by_index=[n_columns - most, n_columns - 1])
+        return vectors[:, ::-1]
+    _, left = eigh(centred @ centred.T, subset_by_index=[n_rows - most, n_rows - 1])
+    vectors = centred.T @ left[:, ::-1]
+    return vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)

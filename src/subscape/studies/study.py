@@ -1,0 +1,302 @@
+"""What an exploration found: views, the runs behind them, and how they were judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core import SubspaceClustering, Table
+from subscape.core.errors import SubscapeError, count
+
+from .explanation import FeatureFact
+from .preparation import Recipe, like_before
+from .rule import Rule
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One way to group the rows.
+
+    Attributes
+    ----------
+    number : int
+        Rank, from 1.
+    clustering : SubspaceClustering
+        Over all rows and features of the table, in its original columns; the largest cluster
+        first.
+    row_confidence : array of shape (n_rows,)
+        How sure each row is where it is, from 0 to 1: votes of the runs for rows that were
+        searched, probability under the view's rule for the others.
+    finders : tuple of str
+        Finders that found it, the best first.
+    run_ids, titles : tuple of str
+        Their runs, and finder with parameters, the best first.
+    score : float
+        How clearly it stands out: nats per row gained by telling the clusters apart, per nat that
+        the cluster's number tells.
+    p_value : float
+        Probability that the search finds something as clear in a table without groups.
+    stability : float
+        Agreement (adjusted Rand index) with what is found on samples of the rows.
+    replication : float
+        Agreement of the two halves of the rows about the second half.
+    cluster_stability, cluster_p_values : arrays of shape (n_clusters,)
+    facts : tuple, per cluster, of tuples of FeatureFact
+        Every feature of every cluster, the most telling first.
+    descriptions : tuple of str
+        Every cluster in words.
+    coordinates : array of shape (n_shown, 2)
+        The shown rows (``Study.shown_rows``) in the two directions that tell the clusters apart
+        best.
+    loadings : array of shape (n_features, 2)
+        How much each feature takes part in these directions; numbers with their sign.
+    missing_redundancy : float
+        How much of the grouping is explained by which cells are missing, from 0 to 1.
+    rule : Rule
+        For rows that were not searched and for new ones.
+    """
+
+    number: int
+    clustering: SubspaceClustering
+    row_confidence: FloatArray
+    finders: tuple[str, ...]
+    run_ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    score: float
+    p_value: float
+    stability: float
+    replication: float
+    cluster_stability: FloatArray
+    cluster_p_values: FloatArray
+    facts: tuple[tuple[FeatureFact, ...], ...]
+    descriptions: tuple[str, ...]
+    coordinates: FloatArray
+    loadings: FloatArray
+    missing_redundancy: float
+    rule: Rule
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The cluster of each row, -1 for none."""
+        return self.clustering.labels()
+
+    @property
+    def n_clusters(self) -> int:
+        return self.clustering.n_clusters
+
+    @property
+    def is_explained_by_missing(self) -> bool:
+        """Whether the grouping mostly says which cells are missing."""
+        return self.missing_redundancy > 0.5
+
+    def __repr__(self) -> str:
+        return (
+            f"View {self.number}: {count(self.n_clusters, 'cluster')}, p = {self.p_value:.2g}, "
+            f"stability {self.stability:.2f}, found by {', '.join(self.finders[:4])}"
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One clustering that a run found.
+
+    Attributes
+    ----------
+    name : str
+        Run and place within it.
+    finder, title : str
+    n_clusters : int
+    score : float
+    seconds : float
+    view : int
+        Number of the view it belongs to; 0 for none.
+    x, y : float
+        Its place on the map of all results: near ones are alike.
+    """
+
+    name: str
+    finder: str
+    title: str
+    n_clusters: int
+    score: float
+    seconds: float
+    view: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All views of a table, ranked.
+
+    Attributes
+    ----------
+    views : tuple of View
+    results : tuple of Result
+        Every clustering that some run found, in the order of the plan.
+    distances : array of shape (n_results, n_results)
+        Clustering error between them, as groupings of rows.
+    failures : tuple of (str, str)
+        Runs that failed: finder with parameters, and why.
+    between_views : array of shape (n_views, n_views)
+        Share of information that two views have in common (0 = independent, 1 = the same).
+    table_schema : tuple of dict
+        Name, role, kind and note of each column of the table.
+    shape : tuple of int
+        Rows and features of the table.
+    feature_names : tuple of str
+    row_names : tuple of str or None
+    searched_rows, shown_rows : int arrays
+        Rows that were searched, and those of them in the pictures.
+    chance : tuple of float
+        Best score on each table without groups.
+    notes : tuple of str
+        What was done with the table, in sentences.
+    settings : dict
+        Effort, seed, time, rows searched, versions.
+    recipes : tuple of Recipe
+        How the searched columns are made from a table's.
+    truth : tuple of dict
+        For each known grouping that was given for comparison: its name, and per view ARI and NMI.
+    is_provisional : bool
+        Whether the exploration was stopped before its end.
+    """
+
+    views: tuple[View, ...]
+    results: tuple[Result, ...]
+    distances: FloatArray
+    failures: tuple[tuple[str, str], ...]
+    between_views: FloatArray
+    table_schema: tuple[dict[str, Any], ...]
+    shape: tuple[int, int]
+    feature_names: tuple[str, ...]
+    row_names: tuple[str, ...] | None
+    searched_rows: NDArray[np.intp]
+    shown_rows: NDArray[np.intp]
+    chance: tuple[float, ...]
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+    recipes: tuple[Recipe, ...]
+    truth: tuple[dict[str, Any], ...] = ()
+    is_provisional: bool = False
+    folder: str | None = field(default=None, compare=False)
+
+    #: Views with a larger p-value are no better than chance.
+    LEVEL = 0.01
+
+    @property
+    def honest_views(self) -> tuple[View, ...]:
+        """Views that are better than chance."""
+        return tuple(view for view in self.views if view.p_value <= self.LEVEL)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        from .verdict import verdict
+
+        return verdict(self)
+
+    def __iter__(self) -> Iterator[View]:
+        return iter(self.views)
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+    def __getitem__(self, number: int) -> View:
+        """A view by its number, from 1."""
+        if not 1 <= number <= len(self.views):
+            raise SubscapeError(f"views are numbered 1 to {len(self.views)}, there is no {number}")
+        return self.views[number - 1]
+
+    def label_matrix(self) -> NDArray[np.int64]:
+        """Labels of all rows, one column per view."""
+        if not self.views:
+            return np.empty((self.shape[0], 0), dtype=np.int64)
+        return np.column_stack([view.labels for view in self.views])
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dictionary per cluster of each view."""
+        records = []
+        for view in self.views:
+            for k in range(view.n_clusters):
+                own = [fact.feature for fact in view.facts[k] if fact.is_own]
+                records.append(
+                    {
+                        "view": view.number,
+                        "cluster": k,
+                        "rows": int(view.clustering.sizes[k]),
+                        "share": float(view.clustering.sizes[k] / self.shape[0]),
+                        "stability": float(view.cluster_stability[k]),
+                        "p_value": float(view.cluster_p_values[k]),
+                        "view_stability": view.stability,
+                        "view_p_value": view.p_value,
+                        "features": ", ".join(own[:10]),
+                        "description": view.descriptions[k],
+                    }
+                )
+        return records
+
+    def to_frame(self) -> Any:
+        """The clusters of all views as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame.from_records(self.to_records())
+
+    def predict(self, X: Any, view: int = 1) -> NDArray[np.int64]:
+        """The clusters of new rows in one view.
+
+        Parameters
+        ----------
+        X : table, data frame, path or array with the columns of the table that was explored
+        view : int, default=1
+            Number of the view.
+
+        Returns
+        -------
+        array of int
+            Cluster numbers, -1 for rows in none.
+        """
+        return self[view].rule(self.prepared(X))[0]
+
+    def prepared(self, X: Any) -> FloatArray:
+        """New rows in the columns that were searched."""
+        return like_before(self.recipes, as_table(X, self.feature_names))
+
+    def save(self, folder: Any) -> Any:
+        """Write the study into a folder; see :func:`load_study`."""
+        from .storage import save_study
+
+        return save_study(self, folder)
+
+    def __repr__(self) -> str:
+        lines = [self.verdict, *(f"  {view!r}" for view in self.views)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><td>{view.number}</td><td>{view.n_clusters}</td><td>{view.p_value:.2g}</td>"
+            f"<td>{view.stability:.2f}</td><td>{escape(', '.join(view.finders[:4]))}</td></tr>"
+            for view in self.views
+        )
+        head = (
+            "<tr><th>view</th><th>clusters</th><th>p</th><th>stability</th><th>found by</th></tr>"
+        )
+        return f"<p>{escape(self.verdict)}</p><table>{head}{rows}</table>"
+
+
+def as_table(X: Any, names: tuple[str, ...] | None = None) -> Table:
+    """A table of whatever was given; plain arrays get the names of the features."""
+    if isinstance(X, Table):
+        return X
+    if isinstance(X, (np.ndarray, list, tuple)):
+        array = np.asarray(X)
+        fits = names is not None and array.ndim == 2 and array.shape[1] == len(names)
+        return Table.from_array(array, feature_names=names if fits else None)
+    return Table.read(X)

@@ -1,0 +1,240 @@
+"""Whether views are more than chance, come back, and hold in the other half of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from subscape.measures import adjusted_rand_score
+from subscape.validation.nulls import NullModel
+from subscape.validation.runs import Run, Task
+
+from .candidates import canonical, groups_rows
+from .portfolio import Entry, seed_of
+from .residuals import without
+from .rule import learn
+from .separation import Judge
+from .views import Consensus
+
+FloatArray = NDArray[np.float64]
+
+#: Tables without groups have at most so many rows: with fewer, chance reaches farther.
+MOST_NULL_ROWS = 2000
+#: Each view is searched again on so many samples, of this share of the rows.
+RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
+SAMPLE_SHARE = 0.7
+#: Nats by which maxima differ at least.
+LEAST_SPREAD = 0.01
+#: Euler's constant: the mean of the standard distribution of maxima.
+EULER = 0.5772156649015329
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What the best result scores on tables without groups.
+
+    Attributes
+    ----------
+    maxima : tuple of float
+        Best score on each table.
+    cluster_maxima : tuple of float
+        Best score of a single cluster against the rest on each.
+    """
+
+    maxima: tuple[float, ...]
+    cluster_maxima: tuple[float, ...]
+
+    def p_value(self, score: float) -> float:
+        """Probability that chance alone reaches this score."""
+        return tail(score, self.maxima)
+
+    def cluster_p_value(self, score: float) -> float:
+        """The same for a single cluster; the maximum over all clusters is what it is held to."""
+        return tail(score, self.cluster_maxima)
+
+
+def tail(score: float, maxima: Sequence[float]) -> float:
+    """Probability that a maximum reaches ``score``.
+
+    Within the maxima seen it is their share (plus one, of all plus one). Beyond them it is read
+    from the distribution that maxima tend to (Gumbel), with their mean and spread, both less
+    favourable by a standard error.
+
+    >>> tail(0.0, [1.0, 2.0, 3.0])
+    1.0
+    >>> 0 < tail(40.0, [1.0, 2.0, 3.0]) < 0.01
+    True
+    """
+    values = np.asarray(maxima, dtype=np.float64)
+    if not len(values):
+        return 1.0
+    counted = (1 + int((values >= score).sum())) / (1 + len(values))
+    if counted > 1 / (1 + len(values)) or len(values) < 3:
+        return float(counted)
+    n = len(values)
+    spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
+    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
+    place = float(values.mean()) + spread / np.sqrt(n) - EULER * scale
+    return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))
+
+
+def chance_entries(numbers: Sequence[int]) -> list[Entry]:
+    """The reduced portfolio that is run on tables without groups."""
+    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
+    entries += [Entry("SubKMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
+    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
+    return entries
+
+
+def null_score(X: FloatArray, entries: Sequence[Entry], seed: int) -> tuple[float, float]:
+    """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
+
+    The search is repeated on what is left when the best grouping is taken out, as on the table
+    itself.
+    """
+    rng = np.random.default_rng(seed)
+    if len(X) > MOST_NULL_ROWS:
+        X = X[np.sort(rng.choice(len(X), MOST_NULL_ROWS, replace=False))]
+    with threadpool_limits(1):
+        table = NullModel(X).draw(np.random.SeedSequence(seed))
+        judge = Judge(table)
+        best, best_cluster, basis = _best(table, entries, judge, seed)
+        if basis is not None and basis.shape[1] < table.shape[1]:
+            more = _best(without(table, basis), entries, judge, seed + 1)
+            best, best_cluster = max(best, more[0]), max(best_cluster, more[1])
+    return (best, best_cluster) if np.isfinite(best) else (0.0, 0.0)
+
+
+def _best(
+    table: FloatArray, entries: Sequence[Entry], judge: Judge, seed: int
+) -> tuple[float, float, FloatArray | None]:
+    best, best_cluster, basis = -np.inf, -np.inf, None
+    for place, entry in enumerate(entries):
+        finder = entry.make().set_params(random_state=seed_of(seed, place))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                labels = finder.fit(table).labels_
+            except Exception:
+                # A finder that can't do with this table finds nothing in it.
+                continue
+        if not groups_rows(labels):
+            continue
+        verdict = judge(labels)
+        best_cluster = max([best_cluster, *cluster_scores(labels, judge)])
+        if verdict.score > best:
+            best, basis = verdict.score, verdict.basis
+    return best, best_cluster, basis
+
+
+def cluster_scores(labels: NDArray[Any], judge: Judge) -> list[float]:
+    """How clearly each cluster stands out from the rest."""
+    return [judge(np.where(labels == k, 0, 1)).score for k in range(labels.max(initial=-1) + 1)]
+
+
+# -- again, on samples ----------------------------------------------------------------------------
+
+
+def resampling_tasks(
+    tasks: Sequence[Task], n_rows: int, effort: str, seed: int
+) -> list[list[Task]]:
+    """The searches to be repeated: for each sample of the rows, all of ``tasks``.
+
+    The first two samples are the two halves of the rows.
+    """
+    return [
+        [
+            replace(task, rows=rows, seed=seed_of(seed, 7, s, place))
+            for place, task in enumerate(tasks)
+        ]
+        for s, rows in enumerate(row_samples(n_rows, effort, seed))
+    ]
+
+
+def row_samples(n_rows: int, effort: str, seed: int) -> list[NDArray[np.intp]]:
+    """The two halves, then the samples; each in increasing order."""
+    rng = np.random.default_rng([seed, 11])
+    order = rng.permutation(n_rows)
+    samples = [np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])]
+    size = max(1, int(SAMPLE_SHARE * n_rows))
+    for _ in range(RESAMPLES[effort]):
+        samples.append(np.sort(rng.choice(n_rows, size, replace=False)))
+    return samples
+
+
+@dataclass(frozen=True, eq=False)
+class Return:
+    """How a view came back.
+
+    Attributes
+    ----------
+    stability : float
+        Mean agreement (adjusted Rand index) of the view with what was found on samples.
+    clusters : array
+        For each cluster, the mean overlap (Jaccard) with its best match there.
+    replication : float
+        Agreement, on the second half of the rows, of what was found there with what the first
+        half says about them.
+    """
+
+    stability: float
+    clusters: FloatArray
+    replication: float
+
+
+def came_back(view: Consensus, samples: Sequence[Sequence[Run]], X: FloatArray) -> Return:
+    """Compare a view with what was found on each sample, the two halves first.
+
+    On every sample the result that is most like the view counts, whichever run found it.
+    """
+    found = [_closest(runs, view) for runs in samples]
+    agreements, overlaps = [], []
+    for runs, labels in zip(samples[2:], found[2:], strict=True):
+        if labels is None:
+            agreements.append(0.0)
+            overlaps.append(np.zeros(len(view.memberships)))
+            continue
+        rows = runs[0].rows
+        agreements.append(_agreement(view.labels[rows], labels))
+        overlaps.append(_jaccard(view.memberships[:, rows], labels))
+    replication = 0.0
+    if found[0] is not None and found[1] is not None:
+        rule = learn(X[samples[0][0].rows], found[0])
+        foretold, _ = rule(X[samples[1][0].rows])
+        replication = _agreement(foretold, found[1])
+    return Return(
+        stability=float(np.mean(agreements)) if agreements else 0.0,
+        clusters=np.mean(overlaps, axis=0) if overlaps else np.zeros(len(view.memberships)),
+        replication=replication,
+    )
+
+
+def _closest(runs: Sequence[Run], view: Consensus) -> NDArray[np.int64] | None:
+    """The labels that are most like the view among all that the runs of one sample found."""
+    known = view.labels[runs[0].rows]
+    options = [c.labels() for run in runs for c in run.clusterings if c.n_clusters]
+    return max(options, key=lambda labels: _agreement(known, labels), default=None)
+
+
+def _agreement(a: NDArray[Any], b: NDArray[Any]) -> float:
+    # Noise is a group like any other here: who is in it should come back too.
+    return float(adjusted_rand_score(canonical(a) + 1, canonical(b) + 1))
+
+
+def _jaccard(memberships: NDArray[np.bool_], labels: NDArray[np.int64]) -> FloatArray:
+    n_found = labels.max(initial=-1) + 1
+    if n_found == 0:
+        return np.zeros(len(memberships))
+    other = np.zeros((n_found, len(labels)))
+    rows = np.flatnonzero(labels >= 0)
+    other[labels[rows], rows] = 1.0
+    inside = memberships.astype(np.float64)
+    common = inside @ other.T
+    union = inside.sum(axis=1)[:, None] + other.sum(axis=1) - common
+    return np.asarray((common / np.maximum(union, 1)).max(axis=1))

@@ -1,0 +1,69 @@
+"""The answer of a study in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from subscape.core.errors import count
+
+if TYPE_CHECKING:
+    from .study import Study
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+#: Agreement on samples from which a view counts as stable.
+STABLE = 0.8
+
+
+def verdict(study: Study) -> str:
+    """How many groupings there are, how different they are, and how sure that is."""
+    honest = study.honest_views
+    if study.is_provisional and not honest:
+        found = count(len(study.views), "grouping")
+        return f"Stopped early: {found} found so far, not yet held against chance."
+    if not honest:
+        return (
+            "No grouping better than chance: what the search found here it also finds in tables "
+            "like this one that have no groups."
+        )
+    number = NUMBERS[len(honest)] if len(honest) < len(NUMBERS) else str(len(honest))
+    ways = "way" if len(honest) == 1 else "ways"
+    sizes = [str(view.n_clusters) for view in honest]
+    text = f"{number.capitalize()} {ways} to group the rows, into {_joined(sizes)} clusters"
+    if len(honest) > 1:
+        text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
+    return f"{text}. {_how_sure(study)}"
+
+
+def _joined(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _how_different(study: Study, places: list[int]) -> str:
+    part = study.between_views[np.ix_(places, places)]
+    shared = part[np.triu_indices(len(places), 1)]
+    if shared.max() < 0.1:
+        return "they have next to nothing in common"
+    if shared.min() > 0.5:
+        return "they are variants of each other"
+    return (
+        f"two of them share up to {shared.max():.0%} of their information, the least alike "
+        f"{shared.min():.0%}"
+    )
+
+
+def _how_sure(study: Study) -> str:
+    honest = study.honest_views
+    stable = [view for view in honest if view.stability >= STABLE]
+    least = max(view.p_value for view in honest)
+    chance = "less than 0.1 %" if least < 0.001 else f"at most {least:.1%}"
+    text = f"Chance alone would give as clear a grouping with probability {chance}"
+    if len(stable) == len(honest):
+        again = "it comes" if len(honest) == 1 else "all of them come"
+        return f"{text}; {again} back on samples of the rows."
+    if not stable:
+        again = "it does not come" if len(honest) == 1 else "none of them comes"
+        return f"{text}; but {again} back reliably on samples of the rows."
+    return f"{text}; {count(len(stable), 'of them comes', 'of them come')} back on samples."

@@ -1,0 +1,135 @@
+"""``subscape explore`` and ``subscape predict``, from a file to a page."""
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from subscape.cli.main import cli
+from subscape.datasets import planted_views
+
+
+def write_table(path, X, names=None, ids=None):
+    names = names or [f"f{j}" for j in range(X.shape[1])]
+    with open(path, "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([*(["id"] if ids else []), *names])
+        for i, row in enumerate(X):
+            writer.writerow([*([ids[i]] if ids else []), *(f"{x:.6g}" for x in row)])
+    return path
+
+
+@pytest.fixture(scope="module")
+def explored(tmp_path_factory):
+    """A study made by the command line, and what it said."""
+    folder = tmp_path_factory.mktemp("explore")
+    X, truths = planted_views(90, 4, n_clusters=(2,), separation=12, random_state=0)
+    ids = [f"p{i}" for i in range(90)]
+    table = write_table(folder / "people.csv", X, ids=ids)
+    with open(folder / "truth.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["id", "group"])
+        # In another order: the lines are joined by id.
+        for i in range(89, -1, -1):
+            writer.writerow([ids[i], "ab"[truths[0].labels()[i]]])
+    result = CliRunner().invoke(
+        cli,
+        ["explore", str(table), "-o", str(folder / "study"), "--effort", "quick", "--jobs", "1",
+         "--truth", str(folder / "truth.csv")],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    return folder, result.output, truths[0].labels()
+
+
+def test_the_answer_stands_on_the_screen_and_on_the_page(explored):
+    folder, output, _ = explored
+    assert "One way to group the rows, into 2 clusters" in output
+    assert "most like view 1 (adjusted Rand 1.00)" in output
+    page = (folder / "study" / "report.html").read_text()
+    assert "One way to group the rows" in page and "people.csv" in page
+    for name in ("plan.json", "decisions.jsonl", "labels.csv", "clusters.csv", "study.json"):
+        assert (folder / "study" / name).stat().st_size > 0
+    assert list((folder / "study" / "runs").glob("*.subscape"))
+
+
+def test_new_rows_are_put_into_the_clusters(explored, tmp_path):
+    folder, _, truth = explored
+    out = tmp_path / "labels.csv"
+    result = CliRunner().invoke(
+        cli, ["predict", str(folder / "study"), str(folder / "people.csv"), "-o", str(out)]
+    )
+    assert result.exit_code == 0, result.output
+    lines = list(csv.DictReader(out.read_text().splitlines()))
+    assert [line["row"] for line in lines[:2]] == ["p0", "p1"]
+    found = np.array([int(line["view_1"]) for line in lines])
+    assert len(np.unique(found * 2 + truth)) == 2
+    refused = CliRunner().invoke(cli, ["predict", str(folder / "study"), str(folder / "truth.csv")])
+    assert refused.exit_code == 2 and "not in this one" in refused.output
+
+
+def test_check_says_roles_and_plan_and_writes_columns(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    table = write_table(tmp_path / "t.csv", X, names=["=a", "b", "c"])
+    result = CliRunner().invoke(cli, ["explore", str(table), "--check", "-o", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert "standardised" in result.output and "axis-aligned: " in result.output
+    columns = tmp_path / "columns.csv"
+    assert "'=a,numeric" in columns.read_text()
+    columns.write_text(columns.read_text().replace("b,numeric", "b,ignore"))
+    again = CliRunner().invoke(
+        cli, ["explore", str(table), "--check", "-o", str(tmp_path), "--columns", str(columns)]
+    )
+    assert again.exit_code == 0, again.output
+    assert "ignore" in again.output
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("a,b\n1,2\n3,4\n", "at least 10"),
+        ("name\n" + "\n".join(f"n{i}x" for i in range(30)) + "\n", "no numeric or nominal column"),
+        ("a,b\n" + "1,2\n" * 30, "no column varies"),
+        ("a,b\n" + "1,inf\n2,3\n" * 15, "infinite"),
+    ],
+)
+def test_tables_that_cannot_be_explored(tmp_path, content, words):
+    path = tmp_path / "t.csv"
+    path.write_text(content)
+    result = CliRunner().invoke(cli, ["explore", str(path), "-o", str(tmp_path / "s")])
+    assert result.exit_code == 2
+    assert words in result.output
+
+
+def test_killed_at_any_moment_it_resumes_to_the_same_study(explored, tmp_path):
+    folder, _, _ = explored
+    command = [
+        sys.executable, "-W", "error", "-m", "subscape", "explore", str(folder / "people.csv"),
+        "-o", str(tmp_path / "s"), "--effort", "quick", "--jobs", "1",
+        "--truth", str(folder / "truth.csv"),
+    ]  # fmt: skip
+    rng = np.random.default_rng(0)
+    for attempt in range(2):
+        process = subprocess.Popen(
+            command + (["--resume"] if attempt else []),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            env=os.environ | {"OMP_NUM_THREADS": "1"},
+        )  # fmt: skip
+        runs = tmp_path / "s" / "runs"
+        # Let it get somewhere, then kill it in the middle of whatever it does.
+        wanted, deadline = int(rng.integers(3, 25)) * (attempt + 1), time.monotonic() + 120
+        while time.monotonic() < deadline and process.poll() is None:
+            if runs.is_dir() and len(list(runs.iterdir())) >= wanted:
+                break
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    for name in ("study.json", "labels.csv", "clusters.csv", "decisions.jsonl", "plan.json"):
+        assert (tmp_path / "s" / name).read_bytes() == (folder / "study" / name).read_bytes(), name

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from subscape.algorithms import PROCLUS
+from subscape.core import SubspaceClustering, save
+from subscape.datasets import planted_axes, structureless
+
+NAMES = [f"f{j}" for j in range(6)]
+
+
+def write_table(path, X, names=NAMES):
+    np.savetxt(path, X, delimiter=",", header=",".join(names), comments="")
+
+
+@pytest.fixture
+def data(run):
+    """A table with three planted clusters and what PROCLUS finds in it."""
+    X, _ = planted_axes(120, 6, n_clusters=3, dims=4, random_state=3)
+    write_table("data.csv", X)
+    made = run("fit", "PROCLUS", "data.csv", "-p", "n_clusters=3", "-p", "avg_dims=4", "-p",
+               "n_init=2", "-o", "result.subscape")  # fmt: skip
+    assert made.exit_code == 0, made.output
+    return X
+
+
+def test_planted_clusters_can_be_trusted(run, data):
+    result = run(
+        "validate", "result.subscape", "data.csv", "--samples", 4, "--nulls", 19, "--quiet",
+        "-o", "clusters.csv", "--plot", "bars.png",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "All clusters can be trusted." in result.output
+    assert "p = 0.05 against 19 tables" in result.output
+    with open("clusters.csv", newline="") as stream:
+        records = list(csv.DictReader(stream))
+    assert [record["cluster"] for record in records] == ["0", "1", "2"]
+    assert all(float(record["stability"]) > 0.75 for record in records)
+    assert all(float(record["p_value"]) == 0.05 for record in records)
+    assert Path("bars.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_the_columns_may_be_in_another_order_among_others(run, data):
+    order = [3, 0, 5, 1, 4, 2]
+    wide = np.column_stack([data[:, order], np.arange(120) % 7])
+    write_table("other.csv", wide, [*(NAMES[j] for j in order), "more"])
+    options = ("--samples", 3, "--nulls", 0, "--json")
+    first = run("validate", "result.subscape", "data.csv", *options)
+    second = run("validate", "result.subscape", "other.csv", *options)
+    assert json.loads(first.stdout) == json.loads(second.stdout)
+
+
+def test_what_chance_gives_is_not_to_be_trusted(run):
+    write_table("noise.csv", structureless("gaussian", 120, 6, random_state=4))
+    run("fit", "PROCLUS", "noise.csv", "-p", "n_clusters=3", "-p", "n_init=2", "-o", "r.subscape")
+    result = run(
+        "validate", "r.subscape", "noise.csv", "--samples", 0, "--nulls", 19, "--quiet"
+    )  # fmt: skip
+    assert "no cluster should be trusted" in result.output
+    assert "stability:" not in result.output
+
+
+def test_clusters_that_are_not_the_finders_own(run, data):
+    found = PROCLUS(3, avg_dims=4, n_init=2, random_state=0).fit(data).clustering_
+    clusters = [(found.cluster(k).rows, found.cluster(k).features) for k in range(3)]
+    random = (np.arange(0, 120, 4), [0, 1, 2])
+    mixed = SubspaceClustering.from_clusters([*clusters, random], (120, 6))
+    save("mixed.subscape", mixed)
+    result = run(
+        "validate", "mixed.subscape", "data.csv", "--finder", "PROCLUS", "-p", "n_clusters=3",
+        "-p", "avg_dims=4", "-p", "n_init=2", "--samples", 4, "--nulls", 19, "--quiet", "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    report = json.loads(result.stdout)
+    assert [record["p_value"] <= 0.05 for record in report["clusters"]] == [True] * 3 + [False]
+    assert [record["stability"] > 0.75 for record in report["clusters"]] == [True] * 3 + [False]
+
+
+def test_labels_without_a_finder_have_indices_only(run, data, refused):
+    Path("labels.csv").write_text("label\n" + "\n".join(str(i % 3) for i in range(120)) + "\n")
+    assert "--finder" in refused("validate", "labels.csv", "data.csv")
+    result = run("validate", "labels.csv", "data.csv", "--samples", 0, "--nulls", 0)
+    assert result.exit_code == 0, result.output
+    assert "description length" in result.output
+
+
+def test_bad_input(refused, data):
+    write_table("short.csv", data[:50])
+    assert "120 rows, not 50" in refused("validate", "result.subscape", "short.csv")
+    assert "n_foo=3" in refused("validate", "result.subscape", "data.csv", "-p", "n_foo=3")
+    assert "--force" in refused("validate", "result.subscape", "data.csv", "-o", "data.csv")
+    nothing = SubspaceClustering.from_labels([-1] * 120, n_features=6)
+    save("nothing.subscape", nothing)
+    assert "holds no clusters" in refused("validate", "nothing.subscape", "data.csv")
+    write_table("narrow.csv", data[:, :4], NAMES[:4])
+    assert "gives 120 rows x 4 features" in refused("validate", "result.subscape", "narrow.csv")
