@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from .candidates import redundancy, row_distances
 from .comparison import agreement
 from .explanation import facts, in_table_columns, sentence
+from .preparation import like_before
 from .rule import Rule, learn
 from .study import Result, Study, View
 from .trust import Chance, Return, cluster_scores
@@ -24,6 +25,8 @@ FloatArray = NDArray[np.float64]
 
 #: Rows in the pictures.
 MOST_SHOWN = 5000
+#: Rows that are put into clusters at a time.
+BLOCK = 50_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +114,8 @@ def _view(job: Exploration, number: int, one: Judged, shown: NDArray[np.intp]) -
     labels = renumber[found.labels]
     rule = learn(job.X, labels, job.judge)
     everyone, confidence = _all_rows(job, memberships, found.row_confidence, rule)
-    clustering, information = in_table_columns(job.table, job.ready, everyone)
-    listed = facts(job.table, job.ready, clustering, information, everyone)
+    clustering, information = in_table_columns(job.table, job.ready, memberships, everyone)
+    listed = facts(job.searched, job.ready, clustering, information, memberships)
     again, chance = one.again, one.chance
     nothing = np.full(len(order), np.nan)
     scores = cluster_scores(labels, job.judge)
@@ -151,10 +154,13 @@ def _all_rows(
     n_rows = job.table.n_rows
     if len(job.rows) == n_rows:
         return memberships, confidence
-    labels, sure = rule(job.ready.X)
     everyone = np.zeros((len(memberships), n_rows), dtype=bool)
-    inside = np.flatnonzero(labels >= 0)
-    everyone[labels[inside], inside] = True
+    sure = np.empty(n_rows)
+    for start in range(0, n_rows, BLOCK):
+        rows = np.arange(start, min(start + BLOCK, n_rows))
+        labels, sure[rows] = rule(like_before(job.ready.recipes, job.table.take(rows)))
+        inside = labels >= 0
+        everyone[labels[inside], rows[inside]] = True
     everyone[:, job.rows] = memberships
     sure[job.rows] = confidence
     return everyone, sure
@@ -187,7 +193,7 @@ def _loadings(job: Exploration, basis: FloatArray) -> FloatArray:
 
 def _told_by_missing(job: Exploration, labels: NDArray[np.int64]) -> float:
     """The most that the gaps of one feature, or their number, tell about the labels."""
-    absent = job.ready.absent[job.rows]
+    absent = job.ready.absent
     if not absent.any():
         return 0.0
     told = [redundancy(labels, absent[:, j]) for j in np.flatnonzero(absent.any(axis=0))]

@@ -77,9 +77,21 @@ class FeatureFact:
 
 
 def in_table_columns(
-    table: Table, ready: Prepared, memberships: NDArray[np.bool_]
+    table: Table,
+    ready: Prepared,
+    memberships: NDArray[np.bool_],
+    everyone: NDArray[np.bool_],
 ) -> tuple[SubspaceClustering, FloatArray]:
     """The clusters over the features of the table, and how much each feature tells.
+
+    Parameters
+    ----------
+    table : Table
+        The whole table.
+    ready : Prepared
+        The rows that were searched.
+    memberships, everyone : bool arrays of shape (n_clusters, n_rows)
+        Members among the rows that were searched, and among all.
 
     Returns
     -------
@@ -91,7 +103,7 @@ def in_table_columns(
     """
     information = _information(ready, memberships)
     best = information.max(axis=1, initial=0.0)
-    members = sparse.csr_array(memberships)
+    members = sparse.csr_array(everyone)
     if len(best) == 0 or (best >= TELLING).mean() >= 0.5:
         masks = (information >= TELLING) & (information >= SHARE_OF_BEST * best[:, None])
         weak = np.flatnonzero(~masks.any(axis=1))

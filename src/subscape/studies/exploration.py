@@ -38,7 +38,7 @@ FloatArray = NDArray[np.float64]
 #: tests against chance and on samples.
 SEARCH_SHARE = 0.5
 #: At most so many cells are searched, but always this many rows.
-MOST_CELLS = 2_000_000
+MOST_CELLS = 1_000_000
 FEWEST_SEARCHED = 2000
 #: Views that are taken out of the table per round, to look for others in what is left.
 ROOTS = 3
@@ -168,11 +168,12 @@ class Exploration:
             if isinstance(random_state, (int, np.integer))
             else int(seed_sequence(random_state).generate_state(1)[0] >> 1)
         )
-        self.ready: Prepared = prepare(table)
-        n_columns = self.ready.X.shape[1]
-        most = max(FEWEST_SEARCHED, MOST_CELLS // n_columns)
+        most = max(FEWEST_SEARCHED, MOST_CELLS // max(table.shape[1], 1))
         self.rows = _sample(table.n_rows, min(search_rows, most), self.seed)
-        self.X = np.ascontiguousarray(self.ready.X[self.rows])
+        #: The rows that are searched; all else is learned from them.
+        self.searched = table if len(self.rows) == table.n_rows else table.take(self.rows)
+        self.ready: Prepared = prepare(self.searched)
+        self.X = np.ascontiguousarray(self.ready.X)
         self.X.flags.writeable = False
         if len(self.X) < 10:
             raise SubscapeError(

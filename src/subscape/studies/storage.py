@@ -26,6 +26,8 @@ from .study import Result, Study, View
 FORMAT = "subscape-study/1"
 NAME = "study.json"
 
+#: Rows written at a time.
+BLOCK = 50_000
 #: Arrays of a view that are kept in one file for all views.
 VIEW_ARRAYS = ("row_confidence", "cluster_stability", "cluster_p_values", "coordinates", "loadings")
 RULE_ARRAYS = ("basis", "centres", "spreads", "shares", "numbers")
@@ -45,7 +47,7 @@ def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
         arrays |= {f"view{view.number}_{name}": getattr(view, name) for name in VIEW_ARRAYS}
         arrays |= {f"rule{view.number}_{name}": getattr(view.rule, name) for name in RULE_ARRAYS}
     _write(home / "views" / "arrays.npz", lambda stream: np.savez_compressed(stream, **arrays))
-    _write_text(home / "labels.csv", labels_csv(study))
+    _write(home / "labels.csv", lambda stream: write_labels(study, stream))
     _write_text(home / "clusters.csv", clusters_csv(study))
     _write_text(home / "timings.json", json.dumps({r.name: r.seconds for r in study.results}))
     _write_text(home / NAME, json.dumps(_as_plain(study), indent=1, sort_keys=True) + "\n")
@@ -197,23 +199,21 @@ def _read_recipe(kept: dict[str, Any]) -> Recipe:
 # -- tables for people ----------------------------------------------------------------------------
 
 
-def labels_csv(study: Study) -> str:
+def write_labels(study: Study, stream: BinaryIO) -> None:
     """One line per row: its name or number, and its cluster and confidence in every view."""
     head = ["row"]
     for view in study.views:
         head += [f"view_{view.number}", f"view_{view.number}_confidence"]
-    labels = [view.labels.tolist() for view in study.views]
-    sure = [np.round(view.row_confidence, 4).tolist() for view in study.views]
-    names = study.row_names
-
-    def lines() -> Any:
-        for i in range(study.shape[0]):
-            cells = [harmless(names[i]) if names is not None else i]
-            for numbers, confidence in zip(labels, sure, strict=True):
-                cells += [numbers[i], confidence[i]]
-            yield cells
-
-    return _csv(head, lines())
+    stream.write(_csv(head, []).encode())
+    labels = [view.labels for view in study.views]
+    for start in range(0, study.shape[0], BLOCK):
+        rows = range(start, min(start + BLOCK, study.shape[0]))
+        part = slice(rows.start, rows.stop)
+        names = study.row_names
+        columns = [[harmless(names[i]) for i in rows] if names is not None else list(rows)]
+        for numbers, view in zip(labels, study.views, strict=True):
+            columns += [numbers[part].tolist(), np.round(view.row_confidence[part], 4).tolist()]
+        stream.write(_csv(None, zip(*columns, strict=True)).encode())
 
 
 def clusters_csv(study: Study) -> str:
@@ -244,10 +244,11 @@ def _short(value: float | None) -> str:
     return "" if value is None or not np.isfinite(value) else f"{value:.6g}"
 
 
-def _csv(head: list[str], lines: Any) -> str:
+def _csv(head: list[str] | None, lines: Any) -> str:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(head)
+    if head is not None:
+        writer.writerow(head)
     writer.writerows(lines)
     return buffer.getvalue()
 
