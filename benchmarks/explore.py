@@ -94,7 +94,7 @@ def planted(options):
     cases = PLANTED[:2] if options.quick else PLANTED
     for seed, numbers in enumerate(cases):
         X, truths = planted_views(
-            600 if options.quick else 1000, 14, n_clusters=numbers, random_state=1000 + seed
+            600 if options.quick else 1000, 14, n_clusters=numbers, random_state=7000 + seed
         )
         start = time.perf_counter()
         study = explore(X, effort=options.effort, n_jobs=options.jobs)

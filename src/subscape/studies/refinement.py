@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import novelty
+from .candidates import both, novelty
 from .residuals import without
 from .separation import Judge
 
@@ -21,18 +21,26 @@ FloatArray = NDArray[np.float64]
 SLACK = 0.1
 #: A refinement must gain, per nat that it adds, this share of what the coarser grouping gains.
 MARGINAL = 0.15
-#: … and, without the directions of the coarser one, so many times what independent ones gain.
+#: A grouping that two independent ones make up must gain this share of what they gain together;
+#: true products gain less, because they need more parameters.
+AS_GOOD = 0.97
+#: If an independent grouping leaves at most this share of what a refinement adds unexplained, the
+#: refinement may be a mixture; then it must stand out so much better than that grouping, without
+#: the directions of the coarse one.
+UNEXPLAINED = 0.5
 BETTER = 1.1
 
 
 def best_refinement(
     coarse: int, views: Sequence[Consensus], allowed: Sequence[int], rest: FloatArray
 ) -> int:
-    """The view to report instead of a coarse one: itself, or the refinement that gains most.
+    """The view to report instead of a coarse one: itself, or a refinement, step by step.
 
-    Two independent groupings together refine each of them. To tell such a product from a true
-    refinement, the directions of the coarse grouping are taken out: in what is left, a product
-    stands out no more than the other grouping alone, a refinement does.
+    Each step goes to the finer grouping that gains most per nat that it adds. Two independent
+    groupings together refine each of them, and so does a mixture of one with parts of the other.
+    These are no refinements: each of the two is reported by itself. A product gains less than its
+    factors together, and a mixture, without the directions of the coarse grouping, stands out no
+    more than the other grouping alone.
 
     Parameters
     ----------
@@ -49,25 +57,50 @@ def best_refinement(
     int
         Place of the view to report.
     """
-    base = views[coarse]
     here = Judge(rest)
-    gain = {d: here(views[d].labels).gain for d in (coarse, *allowed)}
-    finer = [d for d in allowed if d != coarse and _refines(views[d], base)]
-    finer = [
-        d
-        for d in finer
-        if gain[d] - gain[coarse]
-        >= MARGINAL * gain[coarse] / base.entropy * (views[d].entropy - base.entropy)
-    ]
+    gain = [here(view.labels).gain for view in views]
+    while True:
+        step = _next_step(coarse, views, allowed, rest, gain)
+        if step is None:
+            return coarse
+        coarse = step
+
+
+def _next_step(
+    coarse: int,
+    views: Sequence[Consensus],
+    allowed: Sequence[int],
+    rest: FloatArray,
+    gain: Sequence[float],
+) -> int | None:
+    base = views[coarse]
+    least = MARGINAL * gain[coarse] / base.entropy
+    rates = {
+        d: (gain[d] - gain[coarse]) / (views[d].entropy - base.entropy)
+        for d in allowed
+        if d != coarse and _refines(views[d], base)
+    }
+    finer = sorted((d for d in rates if rates[d] >= least), key=lambda d: -rates[d])
     if not finer:
-        return coarse
+        return None
     beyond = Judge(without(rest, base.basis))
-    independent = [
-        beyond(view.labels).gain for view in views if novelty(view.labels, base.labels) >= 1 - SLACK
-    ]
-    bar = max(independent, default=0.0)
-    sound = [d for d in finer if beyond(views[d].labels).gain > BETTER * bar]
-    return max(sound, key=lambda d: gain[d], default=coarse)
+    others = [e for e, view in enumerate(views) if novelty(view.labels, base.labels) >= 1 - SLACK]
+
+    def is_mixed(d: int) -> bool:
+        """Whether a finer grouping is the coarse one, crossed with an independent one."""
+        added = novelty(views[d].labels, base.labels)
+        for e in others:
+            crossed = both(base.labels, views[e].labels)
+            if novelty(views[d].labels, crossed) > UNEXPLAINED * added:
+                continue
+            if novelty(views[e].labels, views[d].labels) <= SLACK:
+                if gain[d] < AS_GOOD * (gain[coarse] + gain[e]):
+                    return True
+            elif beyond(views[d].labels).gain <= BETTER * beyond(views[e].labels).gain:
+                return True
+        return False
+
+    return next((d for d in finer if not is_mixed(d)), None)
 
 
 def _refines(fine: Consensus, coarse: Consensus) -> bool:
