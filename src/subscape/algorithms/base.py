@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -20,6 +21,7 @@ from subscape.core.errors import (
     listing,
 )
 from subscape.core.seeds import seed_sequence
+from subscape.kernels.blocks import Blocks, as_blocks, check_blocks, column_means, is_source
 
 from .progress import Step, Watch, best_of
 
@@ -54,6 +56,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
     _accepts_sparse: ClassVar[bool] = False
     #: Missing values are passed on as NaN instead of being refused.
     _accepts_missing: ClassVar[bool] = False
+    #: A table in files or chunks is passed on as Blocks instead of being read into memory.
+    _streams: ClassVar[bool] = False
 
     def fit(self, X: ArrayLike, y: Any = None) -> SubspaceFinder:
         """Find the clusters of ``X``.
@@ -61,6 +65,7 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Also a memmap, the path of a Parquet file or folder, or a Dask array.
         y : ignored
 
         Returns
@@ -81,15 +86,11 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
     def _checked(self, X: Any) -> Any:
         """The table, after all that can be refused without a search has been refused."""
         self._validate_params()
-        given = X
-        if isinstance(X, Table):
-            X = X.to_numpy()
-        table = check_table(
-            X, type(self).__name__, sparse=self._accepts_sparse, missing=self._accepts_missing
-        )
-        validate_data(self, X, skip_check_array=True)
-        if isinstance(given, Table):
-            self.feature_names_in_ = np.array(given.feature_names, dtype=object)
+        table, names = self._read(X)
+        named = not is_source(X) and not isinstance(X, Table)
+        validate_data(self, X if named else table, skip_check_array=True)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         n_rows, n_features = table.shape
         n_clusters = self._most_clusters()
         if n_clusters is not None and n_clusters > n_rows:
@@ -98,6 +99,39 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
                 f"(n_samples={n_rows})"
             )
         self.check_parameters(n_rows, n_features)
+        return table
+
+    def _read(self, X: Any) -> tuple[Any, Sequence[str] | None]:
+        """The table as finite numbers, in memory or in blocks, and the names of a source."""
+        who, names = type(self).__name__, None
+        if is_source(X):
+            blocks = as_blocks(X)
+            if self._streams:
+                check_blocks(blocks, who, missing=self._accepts_missing)
+                return blocks, blocks.names
+            X, names = X if isinstance(X, np.memmap) else blocks.to_numpy(), blocks.names
+        elif isinstance(X, Table):
+            X, names = X.to_numpy(), X.feature_names
+        table = check_table(X, who, sparse=self._accepts_sparse, missing=self._accepts_missing)
+        return table, names
+
+    def _read_again(self, X: Any) -> Any:
+        """A table with the columns of the one that was fitted, for ``predict``."""
+        table, names = self._read(X)
+        if not is_source(X):
+            validate_data(self, X, reset=False, skip_check_array=True)
+            return table
+        if table.shape[1] != self.n_features_in_:
+            raise SubscapeError(
+                f"X has {table.shape[1]} features, but {type(self).__name__} was fitted with "
+                f"{self.n_features_in_}"
+            )
+        fitted = getattr(self, "feature_names_in_", None)
+        if names is not None and fitted is not None and list(names) != list(fitted):
+            raise SubscapeError(
+                "the columns are not those of the table that was fitted: "
+                f"{listing(names, 3)} instead of {listing(fitted, 3)}"
+            )
         return table
 
     def _keep(self, found: Found) -> None:
@@ -125,7 +159,7 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         n_features = table.shape[1]
         if not self._drops_constant:
             return self._find(self._prepared(table), seed, watch)
-        constant = constant_columns(table)
+        constant = self._constant(table)
         if constant.all():
             return self._one_cluster(table)
         if constant.any():
@@ -136,7 +170,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
                 ConstantFeatureWarning,
                 stacklevel=3,
             )
-            table = table[:, ~constant]
+            blocks = isinstance(table, Blocks)
+            table = table.select(~constant) if blocks else table[:, ~constant]
         self._n_distinct = self._warn_if_few_rows(table)
         found = self._find(self._prepared(table), seed, watch)
         if constant.any():
@@ -148,15 +183,31 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
             found = found._replace(clustering=wide[0], others=tuple(wide[1:]))
         return found
 
+    @staticmethod
+    def _constant(table: Any) -> NDArray[np.bool_]:
+        return table.constant if isinstance(table, Blocks) else constant_columns(table)
+
     def _prepared(self, table: Any) -> Any:
         """The table as C-contiguous float64, centred, read-only."""
         if hasattr(table, "tocsr"):
             return table
+        if isinstance(table, Blocks):
+            if not self._centred:
+                return table.map(lambda block: block)
+            low = table.ranges.low
+            means = column_means(table, low)
+
+            def centred(block: NDArray[np.float64]) -> NDArray[np.float64]:
+                block -= low
+                block -= means
+                return block
+
+            return table.map(centred)
         prepared = np.array(table, dtype=np.float64, order="C")
         if self._centred:
             # First a value of the column, exactly, so that an offset leaves no trace of rounding.
             prepared -= np.nanmin(prepared, axis=0)
-            prepared -= np.nanmean(prepared, axis=0)
+            prepared -= column_means(prepared)
         prepared.flags.writeable = False
         return prepared
 
@@ -182,10 +233,11 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         if wanted is None or hasattr(table, "tocsr"):
             return None
         seen: set[bytes] = set()
-        for row in np.ascontiguousarray(table):
-            seen.add(row.tobytes())
-            if len(seen) >= wanted:
-                return None
+        for _, block in as_blocks(table):
+            for row in block:
+                seen.add(row.tobytes())
+                if len(seen) >= wanted:
+                    return None
         warnings.warn(
             f"the table has {count(len(seen), 'distinct row')}, fewer than n_clusters={wanted}; "
             f"finding {len(seen)}",

@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.core.errors import SubscapeError
+from subscape.kernels.array_api import is_foreign
 
 from .base import Found, Watch
+from .view_device import fit_there
 from .view_finder import Searched, ViewFinder
 from .view_finish import in_order, trimmed, without_lost
 from .view_kmeans import Floats
@@ -208,6 +210,8 @@ class NrKMeans(ViewFinder):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            A tensor of torch or cupy stays on its device; labels, centres and directions are then
+            tensors too (extra ``gpu``).
         y : ignored
         given : label vector, SubspaceClustering, fitted finder, or a list of them, optional
             Clusterings already known; the directions in which their clusters differ are set aside.
@@ -216,4 +220,7 @@ class NrKMeans(ViewFinder):
         -------
         self
         """
+        if is_foreign(X):
+            fit_there(self, X, given)
+            return self
         return super().fit(X, y, given=given)

@@ -12,12 +12,7 @@ from subscape.algorithms.numbering import by_first_row
 from subscape.core import DroppedClusterWarning, OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import count
 
-from .view_kmeans import (
-    Bases,
-    Floats,
-    Labels,
-    Solution,
-)
+from .view_kmeans import Bases, DeviceTable, Floats, Labels, Solution
 from .view_search import Start, Task
 
 #: A direction belongs to its view if its clusters differ in it by so many times what chance gives.
@@ -49,6 +44,13 @@ def in_order(solution: Solution) -> Solution:
     return solution._replace(bases=tuple(bases))
 
 
+def coordinates(X: NDArray[np.floating] | DeviceTable, basis: Floats) -> Floats:
+    """Where the rows lie in a view."""
+    if isinstance(X, DeviceTable):
+        return X.coordinates(basis)
+    return np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
+
+
 def chance_edge(k: int, free: int) -> float:
     """Scatter between k groups of random rows in the best of ``free`` directions, in variances."""
     return BEYOND_CHANCE * float((np.sqrt(k - 1) + np.sqrt(free)) ** 2)
@@ -67,7 +69,7 @@ def beyond_chance(X: NDArray[np.floating], solution: Solution) -> Bases:
     for basis, factor in zip(solution.bases, solution.groups.factors, strict=True):
         free = p - sum(taken) + basis.shape[1]
         between = np.square(factor @ basis).sum(axis=0)
-        inside = np.square(X @ basis.astype(X.dtype), dtype=np.float64).sum(axis=0) - between
+        inside = np.square(coordinates(X, basis)).sum(axis=0) - between
         clear = between * n > chance_edge(len(factor), free) * inside
         clear[0] = True
         kept.append(basis[:, : len(clear) if clear.all() else int(clear.argmin())])
@@ -91,9 +93,9 @@ def mark_outliers(X: NDArray[np.floating], solution: Solution) -> Labels:
     where it lies in the round normal distribution that the clusters share.
     """
     labels = solution.labels.copy()
-    n = len(X)
+    n = X.shape[0]
     for j, basis in enumerate(solution.bases):
-        inside = np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
+        inside = coordinates(X, basis)
         m, k = inside.shape[1], len(solution.groups.centres[j])
         box = float(np.log(np.maximum(np.ptp(inside, axis=0), 1e-300)).sum())
         centres = solution.groups.centres[j] @ basis

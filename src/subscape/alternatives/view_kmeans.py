@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.algorithms.oriented.between import leading_directions
+from subscape.kernels.device_views import DeviceTable
 from subscape.kernels.views import cell_sums, nearest_in_views
 
 Floats = NDArray[np.float64]
@@ -67,10 +68,9 @@ class Solution(NamedTuple):
 
 def assign(X: NDArray[np.floating], bases: Bases, centres: tuple[Floats, ...]) -> Labels:
     """Nearest centre of every row in every view, from one product for all views."""
-    projected = [centre @ basis for centre, basis in zip(centres, bases, strict=True)]
-    back = np.concatenate([c @ basis.T for c, basis in zip(projected, bases, strict=True)])
-    weights = np.ascontiguousarray(-2.0 * back.T, dtype=X.dtype)
-    offsets = np.concatenate([np.einsum("ij,ij->i", c, c) for c in projected]).astype(X.dtype)
+    weights, offsets = scoring(bases, centres)
+    weights = np.ascontiguousarray(weights, dtype=X.dtype)
+    offsets = offsets.astype(X.dtype)
     starts = np.cumsum([0, *(len(centre) for centre in centres)], dtype=np.intp)
     blocks = []
     for at in range(0, len(X), BLOCK_ROWS):
@@ -79,6 +79,13 @@ def assign(X: NDArray[np.floating], bases: Bases, centres: tuple[Floats, ...]) -
         scores += offsets
         blocks.append(nearest_in_views(scores, starts))
     return blocks[0] if len(blocks) == 1 else np.concatenate(blocks)
+
+
+def scoring(bases: Bases, centres: tuple[Floats, ...]) -> tuple[Floats, Floats]:
+    """What a row is multiplied by, and what is added, for its scores in all views."""
+    projected = [centre @ basis for centre, basis in zip(centres, bases, strict=True)]
+    back = np.concatenate([c @ basis.T for c, basis in zip(projected, bases, strict=True)])
+    return -2.0 * back.T, np.concatenate([np.einsum("ij,ij->i", c, c) for c in projected])
 
 
 def group(X: NDArray[np.floating], labels: Labels, sizes: tuple[int, ...]) -> Groups:
@@ -96,6 +103,11 @@ def group(X: NDArray[np.floating], labels: Labels, sizes: tuple[int, ...]) -> Gr
         others = [tuple(other for other in views if other != j) for j in views]
         sums = [cube.sum(axis=rest) for rest in others]
         counts = [cubed.sum(axis=rest) for rest in others]
+    return summed_up(sums, counts)
+
+
+def summed_up(sums: Sequence[Floats], counts: Sequence[NDArray[np.int64]]) -> Groups:
+    """Centres out of the sums of the rows of each cluster."""
     roots = [np.sqrt(np.maximum(count, 1))[:, None] for count in counts]
     factors = tuple(total / root for total, root in zip(sums, roots, strict=True))
     centres = tuple(factor / root for factor, root in zip(factors, roots, strict=True))
@@ -170,7 +182,7 @@ def refill(
 
 
 def iterate(
-    X: NDArray[np.floating],
+    X: NDArray[np.floating] | DeviceTable,
     bases: Bases,
     centres: tuple[Floats, ...],
     noise: bool,
@@ -182,7 +194,7 @@ def iterate(
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n, p) array or DeviceTable
         Centred.
     bases, centres : of each view
         Start; the centres lie in the full space.
@@ -194,6 +206,10 @@ def iterate(
     turning : bool
         False: the views stay where they are, and each is clustered by k-means.
     """
+    if isinstance(X, DeviceTable):
+        from .view_device import iterate_there
+
+        return iterate_there(X, bases, centres, noise, least, max_iter, turning)
     sizes = tuple(len(centre) for centre in centres)
     labels, groups = np.full((len(X), len(sizes)), -1, dtype=np.int32), Groups((), (), ())
     steps, converged, lost = 0, False, False

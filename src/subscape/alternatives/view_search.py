@@ -101,7 +101,7 @@ def search(
     small = Task.of(sample, task.sizes, task.noise, task.max_iter)
     best = halving(small, n_init, of_starts, watch, n_jobs, known)
     best = escape(small, best, n_escapes, np.random.default_rng(of_escapes), watch)
-    same = len(sample) == len(task.X) and task.X.dtype == sample.dtype
+    same = len(sample) == task.X.shape[0] and task.X.dtype == sample.dtype
     return best if same else task.run(Start.at(best))
 
 

@@ -67,6 +67,12 @@ def attributes_of(X: Any, nominal: Iterable[Any] | None, who: str) -> Attributes
     return _with_levels(found, chosen) if chosen else found
 
 
+def in_memory(values: NDArray[Any] | Blocks) -> NDArray[np.float64]:
+    """Values of attributes as an array of their own."""
+    whole = values.to_numpy() if isinstance(values, Blocks) else values
+    return whole.astype(np.float64)
+
+
 def _names(X: Any, number: int) -> tuple[str, ...]:
     names = column_names(X)
     if names is None:

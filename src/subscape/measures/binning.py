@@ -64,14 +64,11 @@ def _ranges(found: Attributes, missing: str) -> tuple[FloatArray, FloatArray]:
         if not finite:
             refuse_bad_values(found, missing)
         return low, high
-    ends = []
-    for _, block in found.values:
-        low, high, finite = ranges_of(block)
-        if not finite:
+    low, high, finite = found.values.ranges
+    if not finite:
+        for _, block in found.values:
             refuse_bad_values(found._replace(values=block), missing)
-        ends.append((low, high))
-    lows, highs = zip(*ends, strict=True)
-    return np.fmin.reduce(lows), np.fmax.reduce(highs)
+    return low, high
 
 
 def check_choice(name: str, given: str, choices: tuple[str, ...]) -> None:

@@ -15,10 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from subscape.core.arrays import frozen
 from subscape.core.columns import check_unique
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
-
 from subscape.kernels.blocks import Blocks
 
-from .attributes import Attributes, Levels, attributes_of
+from .attributes import Attributes, Levels, attributes_of, in_memory
 from .binning import edges_of
 
 FloatArray = NDArray[np.float64]
@@ -385,13 +384,8 @@ def _stacked(found: Sequence[Attributes]) -> Attributes:
     )
     for each in found[1:]:
         united, _ = united.place(each)
-    values = [_in_memory(united.place(each)[1]) for each in found]
+    values = [in_memory(united.place(each)[1]) for each in found]
     return Attributes(np.vstack(values), first.names, united.levels)
-
-
-def _in_memory(values: NDArray[Any] | Blocks) -> FloatArray:
-    whole = values.to_numpy() if isinstance(values, Blocks) else values
-    return whole.astype(np.float64)
 
 
 def bins_of(

@@ -16,13 +16,13 @@ from .fitted_flats import (
     Moments,
     Part,
     clustering_of,
-    fit_flat,
+    fit_flats,
     moments_of,
     noise_part,
-    numbers,
     parts_of,
     planned_flats,
     refuse_bad_sums,
+    streamed,
 )
 from .flat_codes import NAT, aligned_code, log_choose, oriented_code
 from .reconstruction import FlatDims
@@ -140,13 +140,13 @@ def description_length(
     >>> round(lines.saved, 2)
     0.22
     """
-    table = numbers(X, "description_length")
+    table = streamed(X, "description_length")
     given = clustering_of(clustering, table)
     plan = planned_flats(given, flat_dims)
     everything = moments_of(table, Part(np.arange(len(table), dtype=np.int32), None))
     refuse_bad_sums(X, "description_length", [everything])
     parts = _shared(parts_of(given), given)
-    flats = [fit_flat(table, part, int(plan.dims[k]), plan.mask(k)) for k, part in enumerate(parts)]
+    flats = fit_flats(table, parts, plan.dims, plan.masks)
     noise = moments_of(table, noise_part(given))
     step = _step(everything, precision, by_feature=plan.masks is not None)
     if plan.masks is None:

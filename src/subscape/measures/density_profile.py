@@ -17,13 +17,12 @@ from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.arrays import frozen
 from subscape.core.atomic import write_atomically
 from subscape.core.errors import FileFormatError, ShapeMismatchError, SubscapeError, count
-from subscape.core.memberships import Memberships
-from subscape.kernels.bin_counts import count_in_bins
 from subscape.kernels.blocks import Blocks
 
 from .attributes import attributes_of
 from .binning import BINNINGS, MISSING, check_choice, refuse_bad_values
 from .bins import Bins, bins_of
+from .member_counts import counts_of
 
 FORMAT = "subscape-profile/1"
 
@@ -32,9 +31,6 @@ MAX_BYTES = 2**30
 
 #: Up to here float64 tells neighbouring whole numbers apart.
 MOST_POINTS = 2**53
-
-#: Memberships are counted in units of 2**-30, so that sums are exact in any order of the rows.
-UNIT = 2.0**-30
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,7 +111,7 @@ class DensityProfile:
         X : array-like, data frame or Table of shape (n_rows, n_attributes)
             The table that was clustered. Columns of text are nominal: one bin per level. Also a
             memmap, the path of a Parquet file or folder, or a Dask array, of numbers: these are
-            read in blocks, twice, or once if ``bins`` are given with their limits; "quantile" and
+            read in blocks, twice; "quantile" and
             "mdl" hold one column at a time and take a pass for each.
         clustering : SubspaceClustering, fitted finder or label vector
             Its subspaces don't matter. Rows in several clusters count in each, and soft ones by
@@ -378,42 +374,3 @@ def _is_finite(values: NDArray[Any] | Blocks) -> bool:
     if isinstance(values, Blocks):
         return False
     return bool(np.isfinite(values.sum(dtype=np.float64)))
-
-
-def counts_of(values: NDArray[Any] | Blocks, bins: Bins, members: Memberships) -> NDArray[Any]:
-    """Points of each cluster in each bin: whole numbers where memberships are hard."""
-    limits, starts = bins.limits
-    row_starts, clusters, units = _by_row(members)
-    counts = np.zeros((members.n_clusters, bins.total), np.int64)
-    whole = slice(0, members.n_rows)
-    for rows, block in values if isinstance(values, Blocks) else [(whole, values)]:
-        inside = row_starts[rows.start : rows.stop + 1]
-        entries = slice(int(inside[0]), int(inside[-1]))
-        counts += count_in_bins(
-            block,
-            limits,
-            starts,
-            inside - inside[0],
-            clusters[entries],
-            units[entries],
-            members.n_clusters,
-            bins.missing_bin,
-        )
-    return counts if members.is_hard else counts * UNIT
-
-
-def _by_row(
-    members: Memberships,
-) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
-    """Clusters of each row, one row after the other, and how much they count in units."""
-    each = members.clusters_per_row()
-    starts = np.concatenate([[0], np.cumsum(each)]).astype(np.int64)
-    if members.values is None and (len(each) == 0 or each.max() <= 1):
-        codes = members.codes()
-        return starts, codes[codes >= 0], np.empty(0, np.int64)
-    order = np.argsort(members.indices, kind="stable")
-    clusters = members.clusters()[order]
-    if members.values is None:
-        return starts, clusters, np.empty(0, np.int64)
-    units = np.rint(members.values[order].astype(np.float64) / UNIT).astype(np.int64)
-    return starts, clusters, units

@@ -1,8 +1,8 @@
-"""The flats that the clusters of a table spread along, fitted in blocks of rows."""
+"""The flats that the clusters of a table spread along."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,25 +17,22 @@ from subscape.core import (
 )
 from subscape.core.checks import check_table
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
+from subscape.kernels.blocks import as_blocks, check_blocks, is_source
 
-FloatArray = NDArray[np.float64]
+from .part_sums import (
+    FloatArray,
+    Moments,
+    Numbers,
+    Part,
+    Sums,
+    blocks,
+    covariance_of,
+    moments_of,
+    sums_of,
+)
 
-#: Cells of one block of rows: small enough for the cache, so that a pass reads the table once.
-BLOCK_CELLS = 200_000
 #: Up to so many rows or features a flat comes from a dense decomposition; see `_leading`.
 WIDEST_DENSE = 2000
-
-
-class Part(NamedTuple):
-    """Rows of a cluster (or of the noise) and their memberships; None where all of them are 1."""
-
-    rows: NDArray[np.int32]
-    memberships: FloatArray | None
-
-    @property
-    def weight(self) -> float:
-        """Number of rows, or their summed memberships."""
-        return float(len(self.rows) if self.memberships is None else self.memberships.sum())
 
 
 class Plan(NamedTuple):
@@ -46,20 +43,6 @@ class Plan(NamedTuple):
 
     def mask(self, k: int) -> NDArray[np.bool_] | None:
         return None if self.masks is None else self.masks[k]
-
-
-class Moments(NamedTuple):
-    """Weight, mean and (with 1 / weight) variance of every column of some rows."""
-
-    weight: float
-    mean: FloatArray
-    variances: FloatArray
-
-    @property
-    def square(self) -> float:
-        """Mean squared length of the rows: not finite where some value isn't."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            return float(self.variances.sum() + np.square(self.mean).sum())
 
 
 class FittedFlat(NamedTuple):
@@ -92,6 +75,8 @@ def numbers(X: Any, who: str) -> NDArray[Any]:
 
     The sums that follow tell whether all values were finite; see :func:`refuse_bad_sums`.
     """
+    if is_source(X) and not isinstance(X, np.memmap):
+        return as_blocks(X).to_numpy()
     if isinstance(X, Table):
         X = X.to_numpy()
     plain = isinstance(X, np.ndarray) and not isinstance(X, np.ma.MaskedArray)
@@ -100,14 +85,22 @@ def numbers(X: Any, who: str) -> NDArray[Any]:
     return np.asarray(check_table(X, who))
 
 
+def streamed(X: Any, who: str) -> Numbers:
+    """As :func:`numbers`, but a table in files or chunks stays there and is read in blocks."""
+    return as_blocks(X) if is_source(X) else numbers(X, who)
+
+
 def refuse_bad_sums(X: Any, who: str, moments: Iterable[Moments]) -> None:
     """Name what is wrong with the table if sums of its squares are not finite or have vanished."""
     squares = np.array([part.square for part in moments])
     if not np.isfinite(squares).all() or not squares.any():
+        if is_source(X):
+            check_blocks(as_blocks(X), who)
+            return
         check_table(X.to_numpy() if isinstance(X, Table) else X, who)
 
 
-def clustering_of(given: Any, table: NDArray[Any]) -> SubspaceClustering:
+def clustering_of(given: Any, table: Numbers) -> SubspaceClustering:
     """``given`` as a clustering of the table; a label vector takes all its features."""
     clustering = as_clustering(given)
     if not isinstance(given, SubspaceClustering) and not hasattr(given, "clustering_"):
@@ -186,85 +179,11 @@ def relevant_features(clustering: SubspaceClustering) -> NDArray[np.bool_] | Non
     return None
 
 
-# -- sums over blocks of rows -------------------------------------------------------------------
-
-
-def blocks(table: NDArray[Any], part: Part) -> Iterator[tuple[FloatArray, FloatArray | None]]:
-    """Rows of a part as float64, and their memberships, block by block.
-
-    A block may be written to, and is overwritten by the next one.
-    """
-    rows, p = part.rows, table.shape[1]
-    step = max(64, BLOCK_CELLS // p)
-    # Neighbouring rows are sliced: fetching them one by one costs as much as the sums.
-    run = len(rows) > 0 and int(rows[-1]) - int(rows[0]) + 1 == len(rows)
-    room = np.empty((min(step, len(rows)), p))
-    direct = table.dtype == np.float64
-    for start in range(0, len(rows), step):
-        chosen = rows[start : start + step]
-        block = room[: len(chosen)]
-        if run:
-            block[:] = table[chosen[0] : chosen[-1] + 1]
-        elif direct:
-            # Row numbers are in range; saying so spares NumPy a copy through a buffer.
-            np.take(table, chosen, axis=0, out=block, mode="clip")
-        else:
-            block[:] = table.take(chosen, axis=0)
-        memberships = part.memberships
-        yield block, None if memberships is None else memberships[start : start + step]
-
-
-def moments_of(table: NDArray[Any], part: Part) -> Moments:
-    """Mean and variance of every column."""
-    weight, shift = part.weight, None
-    first = second = np.zeros(table.shape[1])
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block, memberships in blocks(table, part):
-            if shift is None:
-                # Sums about a point among the rows lose no digits to a large offset.
-                shift = block.mean(axis=0)
-            block -= shift
-            ones = np.ones(len(block)) if memberships is None else memberships
-            first = first + ones @ block
-            second = second + ones @ np.square(block, out=block)
-        return _moments(weight, shift, first, second, table.shape[1])
-
-
-def covariance_of(table: NDArray[Any], part: Part) -> tuple[Moments, FloatArray]:
-    """Mean, variances and the (p, p) covariance with 1 / weight; memory O(p²)."""
-    p = table.shape[1]
-    weight, shift = part.weight, None
-    first, products = np.zeros(p), np.zeros((p, p))
-    with np.errstate(over="ignore", invalid="ignore"):
-        for block, memberships in blocks(table, part):
-            if shift is None:
-                shift = block.mean(axis=0)
-            block -= shift
-            if memberships is None:
-                first += np.ones(len(block)) @ block
-            else:
-                first += memberships @ block
-                block *= np.sqrt(memberships)[:, None]
-            products += block.T @ block
-        off = first / weight
-        moments = _moments(weight, shift, first, np.diag(products).copy(), p)
-        return moments, products / weight - np.outer(off, off)
-
-
-def _moments(
-    weight: float, shift: FloatArray | None, first: FloatArray, second: FloatArray, p: int
-) -> Moments:
-    if shift is None:
-        return Moments(0.0, np.zeros(p), np.zeros(p))
-    off = first / weight
-    return Moments(weight, shift + off, np.maximum(second / weight - np.square(off), 0.0))
-
-
 # -- flats --------------------------------------------------------------------------------------
 
 
 def fit_flat(
-    table: NDArray[Any], part: Part, dim: int, mask: NDArray[np.bool_] | None = None
+    table: Numbers, part: Part, dim: int, mask: NDArray[np.bool_] | None = None
 ) -> FittedFlat:
     """The flat of this dimension through the mean that leaves the smallest squared residual.
 
@@ -277,19 +196,47 @@ def fit_flat(
     mask : bool array, optional
         Relevant features: the flat is then spanned by the others.
     """
+    return fit_flats(table, [part], [dim], None if mask is None else mask[None])[0]
+
+
+def fit_flats(
+    table: Numbers,
+    parts: Sequence[Part],
+    dims: Sequence[int] | NDArray[np.int64],
+    masks: NDArray[np.bool_] | None = None,
+) -> list[FittedFlat]:
+    """:func:`fit_flat` for several parts, with as few passes over the table as it takes."""
     p = table.shape[1]
-    none = np.zeros((p, 0))
-    if mask is not None or dim in (0, p):
-        moments = moments_of(table, part)
-        off = np.full(p, dim == 0) if mask is None else mask
+    oriented = [masks is None and dim not in (0, p) for dim in dims]
+    products = [
+        full and _by_covariance(len(part.rows), p, int(dim))
+        for full, part, dim in zip(oriented, parts, dims, strict=True)
+    ]
+    flats = []
+    for k, sums in enumerate(sums_of(table, parts, products)):
+        dim, moments = int(dims[k]), sums.moments()
+        if oriented[k]:
+            values, basis, residual = _leading(table, parts[k], dim, sums, products[k])
+            flats.append(FittedFlat(moments, dim, basis, values, None, residual))
+            continue
+        off = np.full(p, dim == 0) if masks is None else masks[k]
         features = np.flatnonzero(~off) if dim else None
         residual = float(moments.variances[off].sum())
-        return FittedFlat(moments, dim, none, np.zeros(0), features, residual)
-    moments, values, basis, residual = _leading(table, part, dim)
-    return FittedFlat(moments, dim, basis, values, None, residual)
+        flats.append(FittedFlat(moments, dim, np.zeros((p, 0)), np.zeros(0), features, residual))
+    return flats
 
 
-def spectrum_of(table: NDArray[Any], part: Part) -> tuple[Moments, FloatArray]:
+def _by_covariance(m: int, p: int, dim: int) -> bool:
+    """Whether a flat of m rows comes from their (p, p) covariance."""
+    many = min(dim, p, m - 1)
+    return many >= 1 and m > p and not _is_huge(m, p, many)
+
+
+def _is_huge(m: int, p: int, many: int) -> bool:
+    return min(m, p) > WIDEST_DENSE and many <= min(m, p) // 20
+
+
+def spectrum_of(table: Numbers, part: Part) -> tuple[Moments, FloatArray]:
     """Mean and variances of the columns, and all variances along the main directions, descending.
 
     Directions in which so many rows can't differ are left out: their variances are 0.
@@ -307,49 +254,47 @@ def spectrum_of(table: NDArray[Any], part: Part) -> tuple[Moments, FloatArray]:
 
 
 def _leading(
-    table: NDArray[Any], part: Part, dim: int
-) -> tuple[Moments, FloatArray, FloatArray, float]:
+    table: Numbers, part: Part, dim: int, sums: Sums, products: bool
+) -> tuple[FloatArray, FloatArray, float]:
     """Largest variances, their directions, and the sum of all other variances."""
     p, m = table.shape[1], len(part.rows)
     many = min(dim, p, m - 1)
+    moments = sums.moments()
     if many < 1:
-        moments = moments_of(table, part)
-        return moments, np.zeros(0), np.zeros((p, 0)), float(moments.variances.sum())
-    if min(m, p) > WIDEST_DENSE and many <= min(m, p) // 20:
-        moments = moments_of(table, part)
+        return np.zeros(0), np.zeros((p, 0)), float(moments.variances.sum())
+    if _is_huge(m, p, many):
         values, basis = _lanczos(table, part, moments, many)
-        return moments, values, basis, max(float(moments.variances.sum() - values.sum()), 0.0)
-    if m <= p:
-        moments = moments_of(table, part)
+        return values, basis, max(float(moments.variances.sum() - values.sum()), 0.0)
+    if products:
+        covariance = sums.covariance()
+        if not np.isfinite(covariance).all():
+            return _unfit(p)
+        values, vectors = np.linalg.eigh(covariance)
+        values, basis = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+    else:
         rows = _rows(table, part, moments.mean)
         if not np.isfinite(rows).all():
-            return _unfit(moments)
+            return _unfit(p)
         values, vectors = np.linalg.eigh(rows @ rows.T)
         values = np.maximum(values[::-1], 0.0) / moments.weight
         basis = np.linalg.qr(rows.T @ vectors[:, : -many - 1 : -1])[0]
-    else:
-        moments, covariance = covariance_of(table, part)
-        if not np.isfinite(covariance).all():
-            return _unfit(moments)
-        values, vectors = np.linalg.eigh(covariance)
-        values, basis = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
     # The small variances are summed rather than subtracted from the total: fewer digits are lost.
-    return moments, values[:many], basis[:, :many], float(values[many:].sum())
+    return values[:many], basis[:, :many], float(values[many:].sum())
 
 
-def _unfit(moments: Moments) -> tuple[Moments, FloatArray, FloatArray, float]:
+def _unfit(p: int) -> tuple[FloatArray, FloatArray, float]:
     """What a table with infinite or missing values gets, until the caller has said so."""
-    return moments, np.zeros(0), np.zeros((len(moments.mean), 0)), np.nan
+    return np.zeros(0), np.zeros((p, 0)), np.nan
 
 
-def _rows(table: NDArray[Any], part: Part, centre: FloatArray) -> FloatArray:
+def _rows(table: Numbers, part: Part, centre: FloatArray) -> FloatArray:
     """All rows of a part, centred, times the root of their memberships."""
     rows = table.take(part.rows, axis=0).astype(np.float64) - centre
     return rows if part.memberships is None else rows * np.sqrt(part.memberships)[:, None]
 
 
 def _lanczos(
-    table: NDArray[Any], part: Part, moments: Moments, many: int
+    table: Numbers, part: Part, moments: Moments, many: int
 ) -> tuple[FloatArray, FloatArray]:
     """A few leading directions of a table that is both long and wide: no (p, p) array."""
     from scipy.sparse.linalg import LinearOperator, eigsh

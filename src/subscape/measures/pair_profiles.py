@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .attributes import Levels
+from .attributes import Levels, in_memory
 from .bins import Bins
-from .density_profile import DensityProfile, counts_of, placed
+from .density_profile import DensityProfile, placed
+from .member_counts import counts_of
 
 
 def pair_profile(
@@ -59,7 +60,7 @@ def pair_profile(
     values, single, given = placed(X, clustering, bins, binning, nominal, missing)
     if single.n_attributes < 2:
         raise ValueError("pairs need a table of at least 2 attributes; use DensityProfile.of")
-    codes = _codes(values, single)
+    codes = _codes(in_memory(values), single)
     texts = [_texts(single, j) for j in range(single.n_attributes)]
     parts: list[NDArray[Any]] = []
     names: list[str] = []

@@ -21,11 +21,11 @@ from .fitted_flats import (
     fit_flats,
     moments_of,
     noise_part,
-    numbers,
     parts_of,
     planned_flats,
     refuse_bad_sums,
     spectrum_of,
+    streamed,
 )
 
 FlatDims = int | Sequence[int] | NDArray[Any] | None
@@ -146,7 +146,7 @@ def sre(
     _check_choice("summary", summary, ("median", "mean"))
     _check_choice("units", units, ("data", "variance"))
     _check_choice("noise", noise, ("cluster", "ignore"))
-    table = numbers(X, "sre")
+    table = streamed(X, "sre")
     given = clustering_of(clustering, table)
     plan = planned_flats(given, flat_dims)
     _, flats, n_lonely = _fitted(table, given, plan)
@@ -204,7 +204,7 @@ def feature_losses(X: ArrayLike, clustering: Any, flat_dims: FlatDims = None) ->
     >>> feature_losses(X, [0, 0, 0, 0], flat_dims=1).round(3)
     array([[0.   , 0.004]])
     """
-    table = numbers(X, "feature_losses")
+    table = streamed(X, "feature_losses")
     flats = [flat for _, flat in fitted_parts(X, table, clustering, flat_dims, "feature_losses")]
     return np.array([flat.feature_losses() for flat in flats])
 
@@ -231,7 +231,7 @@ def loss_by_dim(X: ArrayLike, clustering: Any) -> FloatArray:
     >>> loss_by_dim(X, [0, 0, 0, 1]).round(3)
     array([0.667, 0.   , 0.   ])
     """
-    table = numbers(X, "loss_by_dim")
+    table = streamed(X, "loss_by_dim")
     given = clustering_of(clustering, table)
     p = table.shape[1]
     losses, moments = np.zeros(p + 1), []

@@ -8,8 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
+from subscape.algorithms.axis.proclus_rows import (
+    Rows,
+    centroids_of,
+    deviations_of,
+    distances_to_own,
+    nearest_of,
+    outside_of,
+)
 from subscape.algorithms.axis.proclus_search import (
     LEAST_DIMS,
     Climb,
@@ -17,25 +25,18 @@ from subscape.algorithms.axis.proclus_search import (
     Floats,
     Ints,
     Partition,
-    assign,
     bounds_of_core,
     choose_dimensions,
+    core_of,
     far_points,
-    outside_all,
     sphere_radii,
     typical_total,
 )
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.algorithms.numbering import by_first_row
 from subscape.core import SubspaceClustering
-from subscape.core.checks import check_table
 from subscape.core.errors import SubscapeError
-from subscape.kernels.segmental import (
-    centroids,
-    cluster_deviations,
-    nearest_point,
-    own_distances,
-)
+from subscape.kernels.blocks import Blocks, as_blocks
 
 #: Rows that the search looks at by default, in all and per cluster.
 SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 2000, 200
@@ -142,6 +143,8 @@ class PROCLUS(SubspaceFinder):
     30
     """
 
+    _streams = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "avg_dims": [Interval(Real, LEAST_DIMS, None, closed="left"), StrOptions({"auto"})],
@@ -219,17 +222,17 @@ class PROCLUS(SubspaceFinder):
             Cluster numbers, -1 for outliers.
         """
         check_is_fitted(self, "medoids_")
-        table = check_table(X, type(self).__name__)
-        validate_data(self, X, reset=False, skip_check_array=True)
-        rows = np.ascontiguousarray(table, np.float64)
+        table = self._read_again(X)
+        rows = as_blocks(table).map(lambda block: block)
         masks = np.asarray(self.clustering_.subspaces.masks)
-        labels, distances = nearest_point(rows, self.medoids_, masks)
+        labels, distances = nearest_of(rows, self.medoids_, masks)
         labels[self._is_outlier(rows, self.medoids_, masks, labels, distances, self.radii_)] = -1
         return labels.astype(np.int64)
 
     def _search(self, table: Any, watch: Watch) -> Found:
         found = super()._search(table, watch)
-        medoids = np.array(table[found.attributes["medoid_indices_"]], np.float64)
+        chosen = found.attributes["medoid_indices_"]
+        medoids = np.array(table.take(chosen, axis=0), np.float64)
         return found._replace(attributes=found.attributes | {"medoids_": medoids})
 
     def _one_cluster(self, table: Any) -> Found:
@@ -241,10 +244,12 @@ class PROCLUS(SubspaceFinder):
         }
         return super()._one_cluster(table)._replace(attributes=fitted)
 
-    def _find(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _find(self, X: Rows, seed: np.random.SeedSequence, watch: Watch) -> Found:
         k, p = self._k(), X.shape[1]
         rows = self._rows_to_search(X, k, np.random.default_rng(seed.spawn(1)[0]))
-        searched = X if len(rows) == len(X) else X[rows]
+        searched = X if len(rows) == len(X) else X.take(rows, axis=0)
+        if isinstance(searched, Blocks):
+            searched = searched.to_numpy()
 
         def search(total: int, n_init: int) -> Climb:
             def once(child: np.random.SeedSequence) -> Climb:
@@ -274,17 +279,17 @@ class PROCLUS(SubspaceFinder):
         return self._result(X, partition, total, climb.n_trials, len(rows) < len(X))
 
     def _result(
-        self, X: Floats, partition: Partition, total: int, n_trials: int, sampled: bool
+        self, X: Rows, partition: Partition, total: int, n_trials: int, sampled: bool
     ) -> Found:
         """Phase 3 on all rows, and the outliers."""
         medoids, masks = partition.medoids, partition.masks
-        points = X[medoids]
+        points = X.take(medoids, axis=0)
         k = len(points)
         if sampled:
-            labels, core = assign(X, points, masks, self.reach)
-            members = core if self.polish else labels
-            masks = choose_dimensions(cluster_deviations(X, members, points), total)
-        labels, distances = nearest_point(X, points, masks)
+            labels, distances = nearest_of(X, points, masks)
+            members = core_of(labels, distances, k, self.reach) if self.polish else labels
+            masks = choose_dimensions(deviations_of(X, members, points), total)
+        labels, distances = nearest_of(X, points, masks)
         labels[medoids] = np.arange(k)
         distances[medoids] = 0.0
         if self.outliers == "far":
@@ -297,7 +302,7 @@ class PROCLUS(SubspaceFinder):
         order = by_first_row(labels)
         labels = np.where(labels >= 0, np.argsort(order)[labels], -1)
         medoids, masks, radii = medoids[order], masks[order], radii[order]
-        away = own_distances(X, labels, centroids(X, labels, masks), masks)
+        away = distances_to_own(X, labels, centroids_of(X, labels, masks), masks)
         fitted = {
             "medoid_indices_": medoids,
             "radii_": radii,
@@ -308,7 +313,7 @@ class PROCLUS(SubspaceFinder):
 
     def _is_outlier(
         self,
-        X: Floats,
+        X: Rows,
         points: Floats,
         masks: NDArray[np.bool_],
         labels: Ints,
@@ -316,10 +321,10 @@ class PROCLUS(SubspaceFinder):
         radii: Floats,
     ) -> NDArray[np.bool_]:
         if self.outliers == "spheres":
-            return outside_all(X, points, masks, radii)
+            return outside_of(X, points, masks, radii)
         return distances > radii[labels]
 
-    def _rows_to_search(self, X: Floats, k: int, rng: np.random.Generator) -> Ints:
+    def _rows_to_search(self, X: Rows, k: int, rng: np.random.Generator) -> Ints:
         n_rows = len(X)
         if self.search_rows is None:
             return np.arange(n_rows)
@@ -330,7 +335,7 @@ class PROCLUS(SubspaceFinder):
         if wanted >= n_rows:
             return np.arange(n_rows)
         rows = np.sort(rng.choice(n_rows, wanted, replace=False))
-        if len(_distinct(X[rows], k)) < k:
+        if len(_distinct(X.take(rows, axis=0), k)) < k:
             # Nearly all rows are copies: one of each kind has to be among those searched.
             rows = np.union1d(rows, _distinct(X, k))
         return rows
@@ -342,11 +347,12 @@ class PROCLUS(SubspaceFinder):
         return candidates if len(candidates) >= k else _distinct(X, k)
 
 
-def _distinct(X: Floats, most: int) -> Ints:
+def _distinct(X: Rows, most: int) -> Ints:
     """First rows of up to ``most`` different kinds."""
     seen: dict[bytes, int] = {}
-    for index, row in enumerate(X):
-        seen.setdefault(row.tobytes(), index)
-        if len(seen) >= most:
-            break
+    for rows, block in as_blocks(X):
+        for index, row in enumerate(block, rows.start):
+            seen.setdefault(row.tobytes(), index)
+            if len(seen) >= most:
+                return np.array(list(seen.values()), np.intp)
     return np.array(list(seen.values()), np.intp)

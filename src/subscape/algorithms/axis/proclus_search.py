@@ -297,5 +297,10 @@ def bad_medoids(labels: Ints, k: int, min_deviation: float) -> Ints:
 def assign(X: Floats, points: Floats, masks: Bools, reach: float) -> tuple[Ints, Ints]:
     """Labels by the nearest medoid, and the same with rows too far from it taken out."""
     labels, distances = nearest_point(X, points, masks)
-    bounds = bounds_of_core(labels, distances, len(points), reach)
-    return labels, np.where(distances <= bounds[labels], labels, -1)
+    return labels, core_of(labels, distances, len(points), reach)
+
+
+def core_of(labels: Ints, distances: Floats, k: int, reach: float) -> Ints:
+    """The labels, but -1 for rows too far from their medoid to be typical of the cluster."""
+    bounds = bounds_of_core(labels, distances, k, reach)
+    return np.where(distances <= bounds[labels], labels, -1)

@@ -35,9 +35,20 @@ def fitted_flat(rows: FloatArray, dim: int) -> Flat:
     if dim <= 0:
         return Flat(centre, np.zeros((rows.shape[1], 0)))
     if rows.shape[1] <= WIDEST_COVARIANCE and len(rows) > rows.shape[1]:
-        basis = np.linalg.eigh(centred.T @ centred)[1][:, : -dim - 1 : -1]
-    else:
-        basis = np.linalg.svd(centred, full_matrices=False)[2][:dim].T
+        return flat_of_scatter(centre, centred.T @ centred, dim)
+    basis = np.linalg.svd(centred, full_matrices=False)[2][:dim].T
+    return Flat(centre, np.ascontiguousarray(basis))
+
+
+def flat_of_scatter(centre: FloatArray, scatter: FloatArray, dim: int) -> Flat:
+    """The flat of this dimension closest to rows of which only mean and (p, p) scatter are known.
+
+    >>> import numpy as np
+    >>> from subscape.algorithms.oriented.flats import flat_of_scatter
+    >>> np.abs(flat_of_scatter(np.zeros(2), np.diag([4.0, 1.0]), 1).basis).tolist()
+    [[1.0], [0.0]]
+    """
+    basis = np.linalg.eigh(scatter)[1][:, : -dim - 1 : -1] if dim else np.zeros((len(centre), 0))
     return Flat(centre, np.ascontiguousarray(basis))
 
 
@@ -46,10 +57,17 @@ def squared_residuals(X: FloatArray, flats: list[Flat]) -> FloatArray:
 
     ‖x − c‖² − ‖Uᵀ(x − c)‖²; the rows should be centred, so that little cancels.
     """
-    lengths = np.einsum("ij,ij->i", X, X)
-    result = np.empty((len(X), len(flats)))
-    for k, flat in enumerate(flats):
-        along = X @ flat.basis - flat.centre @ flat.basis
-        squared = lengths - 2 * (X @ flat.centre) + flat.centre @ flat.centre
-        result[:, k] = squared - np.einsum("ij,ij->i", along, along)
-    return np.maximum(result, 0.0, out=result)
+    centres = np.array([flat.centre for flat in flats])
+    bases = np.hstack([flat.basis for flat in flats])
+    owner = np.repeat(np.arange(len(flats)), [flat.dim for flat in flats])
+    # One product for all flats: the rows are read once.
+    products = X @ np.hstack([centres.T, bases])
+    along = products[:, len(flats) :]
+    along -= np.einsum("dp,pd->d", centres[owner], bases)
+    np.square(along, out=along)
+    result = products[:, : len(flats)]
+    result *= -2
+    result += np.einsum("ij,ij->i", X, X)[:, None]
+    result += np.einsum("kp,kp->k", centres, centres)
+    result -= along @ (owner[:, None] == np.arange(len(flats))).astype(np.float64)
+    return np.maximum(result, 0.0)

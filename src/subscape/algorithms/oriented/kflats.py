@@ -4,33 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
+from subscape.algorithms.sampling import rows_to_search
 from subscape.core import OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import SubscapeError
+from subscape.kernels.blocks import Blocks, as_blocks, fold, one_blas_thread
 
-from .flats import Flat, FloatArray, fitted_flat, squared_residuals
-
-Labels = NDArray[np.int64]
-
-
-class Fit(NamedTuple):
-    """Flats, the rows of each, and the summed squared distance."""
-
-    flats: list[Flat]
-    labels: Labels
-    cost: float
-    n_iter: int
-
-    @property
-    def objective(self) -> float:
-        return self.cost
+from .flat_descent import Fit, Labels, descend, seed_flat, settled, swapped
+from .flats import Flat, FloatArray, squared_residuals
 
 
 class KFlats(SubspaceFinder):
@@ -55,6 +43,10 @@ class KFlats(SubspaceFinder):
         Starts.
     n_swaps : int, default=10
         Swaps tried after each start.
+    search_rows : int, "auto" or None, default="auto"
+        Rows that starts and swaps are tried on, drawn at random; the best is then continued on all
+        of them. "auto": 5000, or 500 per cluster if that is more. None: all rows, which are then
+        held in memory.
     max_iter : int, default=100
         Steps per start or swap.
     max_time : float, optional
@@ -102,6 +94,7 @@ class KFlats(SubspaceFinder):
         "noise": [Interval(Real, 0, 1, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_swaps": [Interval(Integral, 0, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],
@@ -110,6 +103,7 @@ class KFlats(SubspaceFinder):
     }
 
     _kind = "oriented"
+    _streams = True
 
     def __init__(
         self,
@@ -119,6 +113,7 @@ class KFlats(SubspaceFinder):
         noise: float = 0.0,
         n_init: int = 20,
         n_swaps: int = 10,
+        search_rows: int | str | None = "auto",
         max_iter: int = 100,
         max_time: float | None = None,
         random_state: Any = None,
@@ -130,6 +125,7 @@ class KFlats(SubspaceFinder):
         self.noise = noise
         self.n_init = n_init
         self.n_swaps = n_swaps
+        self.search_rows = search_rows
         self.max_iter = max_iter
         self.max_time = max_time
         self.random_state = random_state
@@ -155,17 +151,25 @@ class KFlats(SubspaceFinder):
             )
         return dims[:k]
 
-    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
-        dims = [min(dim, X.shape[1] - 1) for dim in self._dims(self._k())]
-        spared = round(self.noise * len(X))
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        k = self._k()
+        dims = [min(dim, X.shape[1] - 1) for dim in self._dims(k)]
+        # The child after those that the starts will get.
+        child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, self.n_init))
+        searched = rows_to_search(X, k, self.search_rows, np.random.default_rng(child))
+        spared = round(self.noise * len(searched))
 
         def run_once(child: np.random.SeedSequence) -> Fit:
             rng = np.random.default_rng(child)
-            start = [_seed_flat(X, dim, rng) for dim in dims]
-            fit = descend(X, start, dims, spared, self.max_iter)
-            return swapped(X, fit, dims, spared, self.max_iter, self.n_swaps, rng, watch)
+            start = [seed_flat(searched, dim, rng) for dim in dims]
+            fit = descend(searched, start, dims, spared, self.max_iter)
+            return swapped(searched, fit, dims, spared, self.max_iter, self.n_swaps, rng, watch)
 
-        best = best_of(run_once, self.n_init, seed, watch, self.n_jobs)
+        with one_blas_thread():
+            best = best_of(run_once, self.n_init, seed, watch, self.n_jobs)
+        if len(searched) < len(X):
+            spared = round(self.noise * len(X))
+            best = settled(X, searched, best, dims, spared, self.max_iter, watch)
         used, first, labels = np.unique(best.labels, return_index=True, return_inverse=True)
         order = [int(k) for k in used[np.argsort(first)] if k >= 0]
         labels = np.array([order.index(k) if k >= 0 else -1 for k in used])[labels]
@@ -183,90 +187,24 @@ class KFlats(SubspaceFinder):
     def fit(self, X: ArrayLike, y: Any = None) -> KFlats:
         """Find the flats of ``X``; see the class."""
         super().fit(X, y)
-        n_features = self.clustering_.n_features
-        bases = self.clustering_.subspaces.bases  # type: ignore[attr-defined]
-        table = np.asarray(X, dtype=np.float64)
-        self.centres_ = np.array(
-            [table[self.clustering_.members.rows(k)].mean(axis=0) for k in range(len(bases))]
-        ).reshape(len(bases), n_features)
+        labels, n_clusters = self.labels_, self.clustering_.n_clusters
+
+        def sums(block: FloatArray, rows: slice) -> FloatArray:
+            inside = [block[labels[rows] == k].sum(axis=0) for k in range(n_clusters)]
+            return np.array(inside).reshape(n_clusters, block.shape[1])
+
+        self.centres_ = fold(sums, self._read(X)[0]) / self.clustering_.sizes[:, None]
         return self
 
     def predict(self, X: ArrayLike) -> Labels:
         """Number of the closest flat for each row."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64)
+        table = as_blocks(self._read_again(X))
         bases = self.clustering_.subspaces.bases  # type: ignore[attr-defined]
         middle = self.centres_.mean(axis=0)
         flats = [Flat(c - middle, b) for c, b in zip(self.centres_, bases, strict=True)]
-        return squared_residuals(table - middle, flats).argmin(axis=1)
-
-
-def descend(X: FloatArray, flats: list[Flat], dims: list[int], spared: int, max_iter: int) -> Fit:
-    """Assign and refit until the labels repeat."""
-    labels = np.full(len(X), -2)
-    cost, n_iter = np.inf, 0
-    while n_iter < max_iter:
-        n_iter += 1
-        residuals = squared_residuals(X, flats)
-        nearest = residuals.argmin(axis=1)
-        near = residuals[np.arange(len(X)), nearest]
-        if spared:
-            nearest[np.argsort(near, kind="stable")[len(X) - spared :]] = -1
-        cost = float(near[nearest >= 0].sum())
-        if np.array_equal(nearest, labels):
-            break
-        labels = nearest
-        flats = [_refitted(X, labels, k, dim, flats[k], near) for k, dim in enumerate(dims)]
-    return Fit(flats, labels, cost, n_iter)
-
-
-def _refitted(X: FloatArray, labels: Labels, k: int, dim: int, old: Flat, near: FloatArray) -> Flat:
-    rows = np.flatnonzero(labels == k)
-    if len(rows) > dim:
-        return fitted_flat(X[rows], dim)
-    # Too few rows to hold it: start anew around the row that fits worst.
-    return _local_flat(X, int(np.where(labels >= 0, near, -1.0).argmax()), dim)
-
-
-def swapped(
-    X: FloatArray, fit: Fit, dims: list[int], spared: int, max_iter: int, n_swaps: int,
-    rng: np.random.Generator, watch: Watch,
-) -> Fit:  # fmt: skip
-    """Move the flat that is missed least to rows that fit badly, while that lowers the cost."""
-    if len(dims) < 2:
-        return fit
-    for _ in range(n_swaps):
-        if watch.out_of_time():
-            break
-        residuals = squared_residuals(X, fit.flats)
-        order = np.partition(residuals, 1, axis=1)
-        missed = np.bincount(
-            residuals.argmin(axis=1), order[:, 1] - order[:, 0], minlength=len(dims)
-        )
-        victim = int(missed.argmin())
-        near = order[:, 0] * (fit.labels >= 0)
-        if near.sum() <= 0:
-            break
-        seed = int(rng.choice(len(X), p=near / near.sum()))
-        flats = list(fit.flats)
-        flats[victim] = _local_flat(X, seed, dims[victim])
-        other = descend(X, flats, dims, spared, max_iter)
-        if other.cost < fit.cost * (1 - 1e-9):
-            fit = other
-    return fit
-
-
-def _seed_flat(X: FloatArray, dim: int, rng: np.random.Generator) -> Flat:
-    """A flat through a random row: its neighbourhood's, or one through random other rows."""
-    if rng.random() < 0.7:
-        return _local_flat(X, int(rng.integers(len(X))), dim, int(rng.integers(1, 5)))
-    rows = rng.choice(len(X), size=min(len(X), dim + 1), replace=False)
-    return fitted_flat(X[rows], dim)
-
-
-def _local_flat(X: FloatArray, row: int, dim: int, wide: int = 2) -> Flat:
-    """The flat of the nearest neighbours of a row."""
-    number = min(len(X), wide * (dim + 2) + 1)
-    squared = np.square(X - X[row]).sum(axis=1)
-    near = np.argpartition(squared, number - 1)[:number]
-    return fitted_flat(X[near], dim)
+        placed = [
+            squared_residuals(block, flats).argmin(axis=1)
+            for _, block in table.map(lambda block: block - middle)
+        ]
+        return np.concatenate(placed)

@@ -9,10 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax, xlogy
 
+from subscape.kernels.blocks import Blocks, fold
 from subscape.kernels.weighted import WeightedPass, nearest_weighted, weighted_costs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
+#: A table in memory, or one that is read in blocks of rows.
+Rows = Floats | Blocks
 
 
 class Descent(NamedTuple):
@@ -66,7 +69,7 @@ def start_centres(X: Floats, k: int, how: str, rng: np.random.Generator) -> Floa
 
 
 def descend(
-    X: Floats,
+    X: Rows,
     centres: Floats,
     h: float,
     *,
@@ -80,7 +83,7 @@ def descend(
 
     Parameters
     ----------
-    X : (n, p) array
+    X : (n, p) array or Blocks
     centres : (k, p) array
         Where to start.
     h : float
@@ -148,8 +151,20 @@ class _Groups(NamedTuple):
     around_mean: Floats
 
 
-def _group(X: Floats, centres: Floats, weights: Floats, offsets: Floats) -> _Groups:
-    found = nearest_weighted(X, centres, weights, offsets)
+def _pass(X: Rows, centres: Floats, weights: Floats, offsets: Floats) -> WeightedPass:
+    """One pass over the rows, in blocks."""
+    labels, costs = np.empty(len(X), np.intp), np.empty(len(X))
+
+    def sums(block: Floats, rows: slice) -> tuple[Ints, Floats, Floats]:
+        found = nearest_weighted(block, centres, weights, offsets)
+        labels[rows], costs[rows] = found.labels, found.costs
+        return found.counts, found.sums, found.squares
+
+    return WeightedPass(labels, costs, *fold(sums, X))
+
+
+def _group(X: Rows, centres: Floats, weights: Floats, offsets: Floats) -> _Groups:
+    found = _pass(X, centres, weights, offsets)
     if not found.counts.all():
         centres = _fill_empty(X, centres, found, offsets)
     shift = found.sums / found.counts[:, None]
@@ -164,7 +179,7 @@ def _group(X: Floats, centres: Floats, weights: Floats, offsets: Floats) -> _Gro
     )
 
 
-def _fill_empty(X: Floats, centres: Floats, found: WeightedPass, offsets: Floats) -> Floats:
+def _fill_empty(X: Rows, centres: Floats, found: WeightedPass, offsets: Floats) -> Floats:
     """Give every empty centre the row that costs most where it is; changes ``found``.
 
     The row then costs as little as a row can, so the objective doesn't rise.
@@ -174,11 +189,12 @@ def _fill_empty(X: Floats, centres: Floats, found: WeightedPass, offsets: Floats
     for empty in np.flatnonzero(found.counts == 0):
         row = int(np.where(found.counts[found.labels] > 1, costs, -np.inf).argmax())
         donor = found.labels[row]
-        away = X[row] - centres[donor]
+        taken = X.take([row], axis=0)[0]
+        away = taken - centres[donor]
         found.sums[donor] -= away
         found.squares[donor] -= np.square(away)
         found.counts[donor] -= 1
         found.labels[row], found.counts[empty] = empty, 1
-        centres[empty] = X[row]
+        centres[empty] = taken
         costs[row] = -np.inf
     return centres

@@ -7,22 +7,22 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 from scipy.special import softmax, xlogy
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.algorithms.numbering import by_first_row
-from subscape.algorithms.weighted.descent import Descent, Floats, descend, start_centres
+from subscape.algorithms.sampling import rows_to_search
+from subscape.algorithms.weighted.descent import Descent, Floats, Rows, descend, start_centres
 from subscape.core import SubspaceClustering, WeightedSubspaces
-from subscape.core.checks import check_table, constant_columns
 from subscape.core.errors import SubscapeError
+from subscape.kernels.blocks import Blocks, as_blocks, fold, one_blas_thread
 from subscape.kernels.weighted import nearest_weighted, weighted_costs
 
 #: h by default, as a share of the typical variance of a column.
 TYPICAL_H = 0.2
-#: Rows that the restarts look at by default, in all and per cluster.
-SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 5000, 500
 #: Soft memberships below this are taken for none.
 LEAST_MEMBERSHIP = 1e-4
 
@@ -118,6 +118,8 @@ class LAC(SubspaceFinder):
     array([1., 1., 1.])
     """
 
+    _streams = True
+
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "h": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
@@ -193,14 +195,16 @@ class LAC(SubspaceFinder):
             Cluster numbers.
         """
         check_is_fitted(self, "weights_")
-        table = check_table(X, type(self).__name__)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        table = as_blocks(self._read_again(X))
         origin = self.cluster_centers_.mean(axis=0)
-        rows = np.ascontiguousarray((table - origin) / self.scale_)
         centres = (self.cluster_centers_ - origin) / self.scale_
         weights = np.ascontiguousarray(self.weights_)
-        found = nearest_weighted(rows, centres, weights, self._offsets(weights, self.h_))
-        return found.labels.astype(np.int64)
+        offsets = self._offsets(weights, self.h_)
+        placed = [
+            nearest_weighted(block, centres, weights, offsets).labels
+            for _, block in table.map(lambda block: (block - origin) / self.scale_)
+        ]
+        return np.concatenate(placed).astype(np.int64)
 
     def _offsets(self, weights: Floats, h: float) -> Floats:
         """What each cluster adds to the distances of its rows."""
@@ -210,12 +214,12 @@ class LAC(SubspaceFinder):
 
     def _prepared(self, table: Any) -> Any:
         prepared = super()._prepared(table)
-        self._origin = np.asarray(table[0], np.float64) - prepared[0]
+        self._origin = _first_row(table) - _first_row(prepared)
         return prepared
 
     def _search(self, table: Any, watch: Watch) -> Found:
         """Search, and put what was found back into the units and columns of the table."""
-        self._varying = ~constant_columns(table)
+        self._varying = ~self._constant(table)
         found = super()._search(table, watch)
         if not self._varying.any():
             return found
@@ -224,7 +228,7 @@ class LAC(SubspaceFinder):
         scale[varying] = given["scale_"]
         weights = np.zeros((len(given["weights_"]), p))
         weights[:, varying] = given["weights_"]
-        centres = np.tile(np.asarray(table[0], np.float64), (len(weights), 1))
+        centres = np.tile(_first_row(table), (len(weights), 1))
         centres[:, varying] = given["cluster_centers_"] * given["scale_"] + self._origin
         whole = {"weights_": weights, "cluster_centers_": centres, "scale_": scale}
         return found._replace(attributes=given | whole)
@@ -234,7 +238,7 @@ class LAC(SubspaceFinder):
         weights = np.full((1, p), 1.0 / p)
         fitted = {
             "weights_": weights,
-            "cluster_centers_": np.array(table[:1], np.float64),
+            "cluster_centers_": _first_row(table)[None],
             "scale_": np.ones(p),
             "h_": 1.0 if self.h == "auto" else float(self.h),
             "objective_": 0.0,
@@ -243,11 +247,12 @@ class LAC(SubspaceFinder):
         memberships = super()._one_cluster(table).clustering.memberships
         return Found(SubspaceClustering(memberships, WeightedSubspaces(weights)), 1, fitted)
 
-    def _find(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
-        spread = np.sqrt(np.einsum("ij,ij->j", X, X) / len(X))
+    def _find(self, X: Rows, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        squares = fold(lambda block, rows: np.einsum("ij,ij->j", block, block), X)
+        spread = np.sqrt(squares / len(X))
         scale = spread if self.scale == "std" else np.ones_like(spread)
         if self.scale == "std":
-            X = X / scale
+            X = _scaled(X, scale)
         h = TYPICAL_H * float(np.median(np.square(spread / scale))) if self.h == "auto" else self.h
         best = self._descend(X, float(h), scale, seed, watch)
         if isinstance(self.init, str):
@@ -266,7 +271,7 @@ class LAC(SubspaceFinder):
 
     def _descend(
         self,
-        X: Floats,
+        X: Rows,
         h: float,
         scale: Floats,
         seed: np.random.SeedSequence,
@@ -283,40 +288,49 @@ class LAC(SubspaceFinder):
         if not isinstance(self.init, str):
             given = np.asarray(self.init, np.float64)[:k, self._varying]
             return descend(X, (given - self._origin) / scale, h, **settings)
-        searched = self._rows_to_search(X, k, np.random.default_rng(seed.spawn(1)[0]))
+        rng = np.random.default_rng(seed.spawn(1)[0])
+        searched = rows_to_search(X, k, self.search_rows, rng)
 
         def once(child: np.random.SeedSequence) -> Descent:
             rng = np.random.default_rng(child)
             return descend(searched, start_centres(searched, k, self.init, rng), h, **settings)
 
-        best = best_of(once, self.n_init, seed, watch, self.n_jobs)
-        if searched is X:
+        with one_blas_thread():
+            best = best_of(once, self.n_init, seed, watch, self.n_jobs)
+        if len(searched) == len(X):
             return best
         return descend(X, best.centres, h, weights=best.weights, **settings)
 
-    def _rows_to_search(self, X: Floats, k: int, rng: np.random.Generator) -> Floats:
-        if self.search_rows is None:
-            return X
-        if self.search_rows == "auto":
-            wanted = max(SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER * k)
-        else:
-            wanted = max(int(self.search_rows), k)
-        if wanted >= len(X):
-            return X
-        return X[np.sort(rng.choice(len(X), wanted, replace=False))]
-
-    def _clustering(self, X: Floats, best: Descent, h: float) -> SubspaceClustering:
+    def _clustering(self, X: Rows, best: Descent, h: float) -> SubspaceClustering:
         if self.assignment == "hard":
             return SubspaceClustering.from_labels(best.labels, weights=best.weights)
-        costs = weighted_costs(X, best.centres, best.weights)
-        typical = float(costs[np.arange(len(X)), best.labels].mean())
+        typical = fold(lambda block, rows: self._own_costs(block, rows, best), X) / len(X)
         if typical <= 0:
             return SubspaceClustering.from_labels(best.labels, weights=best.weights)
-        costs += self._offsets(best.weights, h)
-        memberships = softmax(-costs / (2 * typical), axis=1)
-        memberships[memberships < LEAST_MEMBERSHIP] = 0.0
-        memberships /= memberships.sum(axis=1, keepdims=True)
-        return SubspaceClustering(memberships.T, WeightedSubspaces(best.weights))
+        offsets = self._offsets(best.weights, h)
+        parts = []
+        for _, block in as_blocks(X):
+            costs = weighted_costs(block, best.centres, best.weights) + offsets
+            memberships = softmax(-costs / (2 * typical), axis=1)
+            memberships[memberships < LEAST_MEMBERSHIP] = 0.0
+            memberships /= memberships.sum(axis=1, keepdims=True)
+            parts.append(sparse.csr_array(memberships))
+        return SubspaceClustering(sparse.vstack(parts).T, WeightedSubspaces(best.weights))
+
+    @staticmethod
+    def _own_costs(block: Floats, rows: slice, best: Descent) -> float:
+        costs = weighted_costs(block, best.centres, best.weights)
+        return float(costs[np.arange(len(block)), best.labels[rows]].sum())
+
+
+def _scaled(X: Rows, scale: Floats) -> Rows:
+    if isinstance(X, Blocks):
+        return X.map(lambda block: np.divide(block, scale, out=block))
+    return X / scale
+
+
+def _first_row(table: Any) -> Floats:
+    return np.asarray(table.take([0], axis=0)[0], np.float64)
 
 
 def _renumbered(found: Descent) -> Descent:

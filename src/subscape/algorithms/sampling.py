@@ -1,0 +1,45 @@
+"""Which rows of a long table the restarts look at, before all rows are passed over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.kernels.blocks import Blocks
+
+#: Rows to look at by default, in all and per cluster.
+SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 5000, 500
+
+
+def rows_to_search(
+    X: NDArray[np.float64] | Blocks, k: int, wanted: Any, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """The rows to search in memory: ``X`` itself where they are all of an array.
+
+    Parameters
+    ----------
+    X : array or Blocks of float64
+    k : int
+        Number of clusters; there are at least as many rows.
+    wanted : int, "auto" or None
+        How many, drawn at random. "auto": 5000, or 500 per cluster if that is more. None: all.
+    rng : Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.algorithms.sampling import rows_to_search
+    >>> X = np.arange(20_000.0).reshape(-1, 1)
+    >>> len(rows_to_search(X, 3, "auto", np.random.default_rng(0)))
+    5000
+    """
+    if wanted == "auto":
+        number = max(SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER * k)
+    else:
+        number = len(X) if wanted is None else max(int(wanted), k)
+    if number >= len(X):
+        return X.to_numpy() if isinstance(X, Blocks) else X
+    rows = np.sort(rng.choice(len(X), number, replace=False))
+    return X.take(rows) if isinstance(X, Blocks) else X[rows]

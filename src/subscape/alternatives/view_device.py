@@ -1,0 +1,231 @@
+"""Nr-Kmeans over tensors of torch or cupy: the rows stay on their device.
+
+Starts are looked for on a sample in the computer's memory, as for large NumPy tables. The steps
+over all rows run where the table lies; what the rotation needs of them are the centres, so only
+those come back in every step.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from subscape.core.errors import SubscapeError, count
+from subscape.core.seeds import seed_sequence
+from subscape.kernels.array_api import (
+    device_of,
+    from_numpy,
+    is_foreign,
+    shared_namespace,
+    to_numpy,
+)
+from subscape.kernels.device_views import DeviceTable, group_sums, no_labels, view_step
+
+from .base import Watch, found_several
+from .view_finish import (
+    basis_of,
+    clustering_of,
+    finished_views,
+    in_order,
+    mark_outliers,
+    trimmed,
+    without_lost,
+)
+from .view_kmeans import (
+    Bases,
+    Floats,
+    Groups,
+    Solution,
+    explained_scatter,
+    scoring,
+    summed_up,
+    turn,
+)
+from .view_search import NOTHING, SEARCH_ROWS, Task, search
+
+# -- steps -----------------------------------------------------------------------------------------
+
+
+def iterate_there(
+    table: DeviceTable,
+    bases: Bases,
+    centres: tuple[Floats, ...],
+    noise: bool,
+    least: float,
+    max_iter: int,
+    turning: bool = True,
+) -> Solution:
+    """Assign, move and turn until no label changes; see ``view_kmeans.iterate``."""
+    sizes = tuple(len(centre) for centre in centres)
+    labels, groups = no_labels(table.values, sizes), Groups((), (), ())
+    ends = np.cumsum([0, *sizes])
+    views = [slice(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    steps, converged, lost = 0, False, False
+    while steps < max_iter and not converged and not lost:
+        steps += 1
+        step = view_step(table, *scoring(bases, centres), sizes, labels)
+        if step.n_changed == 0:
+            converged = True
+            break
+        old, labels = labels, step.labels
+        sums, counts = [step.sums[view] for view in views], [step.counts[view] for view in views]
+        groups = summed_up(sums, counts)
+        if (step.counts == 0).any():
+            labels, groups = _refilled(table, labels, bases, sums, counts)
+            converged = bool(shared_namespace(X=labels).all(labels == old))
+        if turning:
+            bases = turn(bases, groups.factors, noise, least)
+        centres, lost = groups.centres, any(basis.shape[1] == 0 for basis in bases)
+    value = explained_scatter(bases, groups.factors)
+    there = to_numpy(labels).T.astype(np.int32, order="C")
+    return Solution(there, bases, groups, value, steps, converged)
+
+
+def _refilled(
+    table: DeviceTable, labels: Any, bases: Bases, sums: list[Floats], counts: list[Any]
+) -> tuple[Any, Groups]:
+    """Give every empty cluster the row that is farthest from its centre in that view."""
+    xp = shared_namespace(X=table.values)
+    labels = labels + xp.zeros((), dtype=labels.dtype, device=device_of(labels))
+    sums, counts = [each.copy() for each in sums], [each.copy() for each in counts]
+    groups = summed_up(sums, counts)
+    for j, basis in enumerate(bases):
+        for empty in np.flatnonzero(counts[j] == 0):
+            own = to_numpy(labels[j, :]).astype(np.intp)
+            inside = table.coordinates(basis)
+            away = np.square(inside - (groups.centres[j] @ basis)[own]).sum(axis=1)
+            away[counts[j][own] < 2] = -1.0
+            row = int(away.argmax())
+            if away[row] <= 0:
+                break  # fewer distinct rows in this view than clusters
+            values = to_numpy(table.values[row, :]).astype(np.float64)
+            for cluster, sign in ((own[row], -1), (empty, 1)):
+                sums[j][cluster] += sign * values
+                counts[j][cluster] += sign
+            labels[j, row] = int(empty)
+            groups = summed_up(sums, counts)
+    return labels, groups
+
+
+# -- the whole search ------------------------------------------------------------------------------
+
+
+class Prepared(NamedTuple):
+    """A table of another library as the search sees it."""
+
+    values: Any
+    """Centred, divided by ``unit``."""
+    middle: Floats
+    unit: float
+    square: float
+    """Sum of the squares of ``values``."""
+
+
+def fit_there(finder: Any, X: Any, given: Any) -> None:
+    """Fit an ``NrKMeans`` to a tensor; labels, centres and directions are tensors beside it.
+
+    Tables that are searched as a whole anyway (few rows, more columns than rows, constant columns,
+    known clusterings) are copied to the computer's memory.
+    """
+    _check_devices(finder, X)
+    with threadpool_limits(1):
+        _fit(finder, X, given)
+    finder.labels_ = from_numpy(finder.labels_, X)
+    finder.label_matrix_ = from_numpy(finder.label_matrix_, X)
+    for name in ("components_", "importances_", "cluster_centers_"):
+        setattr(finder, name, tuple(from_numpy(each, X) for each in getattr(finder, name)))
+
+
+def _fit(finder: Any, X: Any, given: Any) -> None:
+    table = None if given is not None or finder.init is not None else _prepared(finder, X)
+    if table is None:
+        finder.fit(to_numpy(X), given=given)
+    else:
+        _fit_large(finder, X, table)
+
+
+def _check_devices(finder: Any, X: Any) -> None:
+    arrays = {} if finder.init is None else dict(enumerate([*finder.init[0], *finder.init[1]]))
+    foreign = {f"init {i}": array for i, array in arrays.items() if is_foreign(array)}
+    shared_namespace(X=X, **foreign)
+
+
+def _prepared(finder: Any, X: Any) -> Prepared | None:
+    """The table centred and scaled, None if it is better searched as a whole."""
+    xp = shared_namespace(X=X)
+    if X.ndim != 2 or X.shape[0] <= SEARCH_ROWS or X.shape[1] >= X.shape[0] or X.shape[1] == 0:
+        return None
+    if X.dtype not in (xp.float32, xp.float64):
+        return None
+    finder._validate_params()
+    n, p = X.shape
+    total = xp.sum(X, axis=0, dtype=xp.float64)
+    if not bool(xp.all(xp.isfinite(total))):
+        bad = int(xp.count_nonzero(~xp.isfinite(X)))
+        raise SubscapeError(
+            f"Input X contains NaN or infinity ({count(bad, 'value')}) and NrKMeans does not take "
+            "missing values; impute them first"
+        )
+    finder.check_parameters(n, p)
+    if bool(xp.any(xp.max(X, axis=0) == xp.min(X, axis=0))):
+        return None
+    values = X - xp.astype(total / n, X.dtype)
+    # The mean was rounded to the precision of the table: what is left of it goes too.
+    rest = xp.sum(values, axis=0, dtype=xp.float64) / n
+    values -= xp.astype(rest, X.dtype)
+    square = float(xp.sum(values * values, dtype=xp.float64))
+    # A power of two, as for NumPy tables; no bit changes.
+    unit = float(2.0 ** np.round(np.log2(np.sqrt(square / (n * p)))))
+    values /= unit
+    return Prepared(values, to_numpy(total) / n, unit, square / unit**2)
+
+
+def _fit_large(finder: Any, X: Any, table: Prepared) -> None:
+    n, p = X.shape
+    xp = shared_namespace(X=X)
+    sizes = finder._sizes()
+    finder.n_features_in_, finder.given_, finder._middle = p, (), table.middle
+    of_rows, of_search = seed_sequence(finder.random_state).spawn(2)
+    # The rows that a NumPy table would be searched in.
+    rows = np.sort(np.random.default_rng(of_rows).choice(n, SEARCH_ROWS, replace=False))
+    sample = to_numpy(xp.take(table.values, from_numpy(rows, X), axis=0)).astype(np.float64)
+    distinct = len(np.unique(sample, axis=0))
+    if not sizes or distinct < max(sizes):
+        finder.fit(to_numpy(X))
+        return
+    watch = Watch(type(finder).__name__, finder.progress, finder.max_time)
+    there = DeviceTable(table.values, sizes)
+    least = NOTHING * table.square
+    task = Task(there, sizes, finder._has_noise(), least, finder.max_iter)
+    limits = finder.n_init, finder.n_escapes
+    best = search(task, sample, *limits, of_search, watch, finder.n_jobs)
+    best = without_lost(task, best)
+    if not best.converged and not watch.was_cut:
+        watch.cut(f"labels still changed after max_iter={finder.max_iter} steps")
+    by_chance = task.noise and finder.noise_rule == "chance"
+    best = trimmed(task, best) if by_chance else in_order(best)
+    labels = mark_outliers(there, best) if finder.outliers else best.labels
+    views = finished_views(best, labels)
+    scale = table.unit**2
+    found = found_several(
+        [clustering_of(view) for view in views],
+        best.n_iter,
+        importances_=tuple(view.importances * scale / n for view in views),
+        inertia_=max((table.square - best.explained) * scale, 0.0),
+    )
+    finder._keep(found)
+    finder.components_ = tuple(basis_of(each) for each in finder.clusterings_)
+    finder.cluster_centers_ = tuple(
+        _centres(there.values, each, table) for each in finder.clusterings_
+    )
+    dims = [basis.shape[1] for basis in finder.components_]
+    finder.dims_ = np.array([*dims, p - sum(dims)] if finder._has_noise() else dims)
+    watch.close()
+
+
+def _centres(values: Any, clustering: Any, table: Prepared) -> Floats:
+    labels = from_numpy(clustering.labels(), values)
+    sums, counts = group_sums(values, labels, clustering.n_clusters)
+    return sums / counts[:, None] * table.unit + table.middle

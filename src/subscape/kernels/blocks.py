@@ -1,0 +1,378 @@
+"""Tables by blocks of rows, so that one that doesn't fit into memory is read in passes.
+
+The number of rows in a block follows from the number of columns alone, sums run in the order of the
+blocks, and BLAS has one thread: the bits of a result depend neither on where the table lies nor on
+how it is cut there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache, cached_property
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core.checks import check_finite, check_magnitude, check_table
+from subscape.core.errors import SubscapeError
+
+from .bin_counts import ColumnRanges, ranges_of
+from .sources import ArraySource, Source, source_of
+
+__all__ = [
+    "Blocks",
+    "as_blocks",
+    "check_blocks",
+    "column_means",
+    "fold",
+    "is_source",
+    "one_blas_thread",
+    "rows_per_block",
+]
+
+Floats = NDArray[np.float64]
+Statistics = TypeVar("Statistics")
+
+#: Cells of a block: 4 MB of float64, so that a few arrays of a block's size stay in the cache.
+CELLS = 2**19
+#: Even of a very wide table so many rows are read at a time.
+LEAST_ROWS = 16
+
+
+def rows_per_block(n_features: int) -> int:
+    """Rows of one block of a table with so many columns.
+
+    >>> from subscape.kernels.blocks import rows_per_block
+    >>> rows_per_block(50), rows_per_block(10**6)
+    (10485, 16)
+    """
+    return max(LEAST_ROWS, CELLS // n_features)
+
+
+class Blocks:
+    """A table that is read in blocks of rows, any number of times; use :func:`as_blocks`.
+
+    Parameters
+    ----------
+    source : Source
+        Where the rows come from.
+    columns : array of int, optional
+        Columns to keep; all by default.
+    change : callable, optional
+        What is done to every block, as float64 and maybe in place, before anybody sees it.
+
+    Attributes
+    ----------
+    shape : (n_rows, n_features)
+    dtype : float32 or float64
+        Of the blocks.
+    names : tuple of str or None
+        Names of the columns, where the source has them.
+    block_rows : int
+        Rows of every block but the last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.kernels.blocks import as_blocks
+    >>> X = as_blocks(np.arange(6.0).reshape(3, 2))
+    >>> [(rows, block.tolist()) for rows, block in X]
+    [(slice(0, 3, None), [[0.0, 1.0], [2.0, 3.0], [4.0, 5.0]])]
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        columns: NDArray[np.intp] | None = None,
+        change: Callable[[Floats], Floats] | None = None,
+    ) -> None:
+        self._source, self._columns, self._change = source, columns, change
+        names = source.names
+        width = source.shape[1] if columns is None else len(columns)
+        self.shape = (source.shape[0], width)
+        self.dtype = np.dtype(np.float64) if change is not None else source.dtype
+        if names is not None and columns is not None:
+            names = tuple(names[j] for j in columns)
+        self.names = names
+        self.block_rows = rows_per_block(width)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Every block with the rows it holds, C-contiguous.
+
+        It must not be written to, and holds until the next one only.
+        """
+        start = 0
+        # Fresh memory for every block would cost more than what is done to it.
+        room = np.empty((min(self.block_rows, len(self)) if self._change else 0, self.shape[1]))
+        for piece in _resliced(self._source.chunks(self.block_rows), self.block_rows):
+            yield slice(start, start + len(piece)), self._changed(piece, room)
+            start += len(piece)
+        if start != len(self):
+            raise SubscapeError(
+                f"the table had {len(self)} rows and now has {start}: it has been changed while "
+                "it was read"
+            )
+
+    def map(self, change: Callable[[Floats], Floats]) -> Blocks:
+        """The table with every block changed, row by row; blocks are float64.
+
+        ``change`` may write into the block it is given and return it.
+
+        >>> import numpy as np
+        >>> from subscape.kernels.blocks import as_blocks
+        >>> as_blocks(np.array([[1.0], [4.0]])).map(np.sqrt).to_numpy().tolist()
+        [[1.0], [2.0]]
+        """
+        before = self._change
+        both = change if before is None else (lambda block: change(before(block)))
+        return Blocks(self._source, self._columns, both)
+
+    def select(self, columns: Any) -> Blocks:
+        """The table with these columns only, before any :meth:`map`.
+
+        The blocks are cut anew, as for any table of so many columns.
+        """
+        if self._change is not None:
+            raise TypeError("columns are selected before blocks are changed")
+        kept = np.arange(self.shape[1])[columns]
+        chosen = Blocks(self._source, kept if self._columns is None else self._columns[kept])
+        if "ranges" in vars(self):
+            low, high, finite = self.ranges
+            chosen.ranges = ColumnRanges(low[kept], high[kept], finite)
+        return chosen
+
+    def take(self, rows: Any, axis: int = 0) -> NDArray[Any]:
+        """Some rows in memory; it takes a pass where they lie in files or chunks."""
+        wanted = np.asarray(rows, np.intp)
+        direct = self._source.take(wanted)
+        if direct is not None:
+            return self._changed(direct, np.empty((len(wanted), self.shape[1])))
+        found = np.empty((len(wanted), self.shape[1]), self.dtype)
+        order = np.argsort(wanted, kind="stable")
+        first = 0
+        for part, block in self:
+            last = int(np.searchsorted(wanted, part.stop, sorter=order))
+            found[order[first:last]] = block[wanted[order[first:last]] - part.start]
+            first = last
+            if first == len(wanted):
+                break
+        return found
+
+    @cached_property
+    def ranges(self) -> ColumnRanges:
+        """Smallest and largest value of each column, and whether all are finite; one pass."""
+        found = [ranges_of(block) for _, block in self]
+        low = np.fmin.reduce([each.low for each in found])
+        high = np.fmax.reduce([each.high for each in found])
+        return ColumnRanges(low, high, all(each.finite for each in found))
+
+    @property
+    def constant(self) -> NDArray[np.bool_]:
+        """Which columns hold a single value, or none at all (NaN aside)."""
+        low, high, _ = self.ranges
+        return np.asarray((low == high) | np.isnan(high))
+
+    def column(self, j: int) -> NDArray[Any]:
+        """One column in memory."""
+        return np.concatenate([block[:, j].copy() for _, block in self])
+
+    def to_numpy(self) -> NDArray[Any]:
+        """The whole table in memory."""
+        whole = np.empty(self.shape, self.dtype)
+        for rows, block in self:
+            whole[rows] = block
+        return whole
+
+    def _changed(self, piece: NDArray[Any], room: Floats) -> NDArray[Any]:
+        if self._columns is not None:
+            piece = piece[:, self._columns]
+        if self._change is None:
+            return np.ascontiguousarray(piece, self._source.dtype)
+        block = room[: len(piece)]
+        block[:] = piece
+        return np.ascontiguousarray(self._change(block))
+
+
+def is_source(X: Any) -> bool:
+    """Whether ``X`` is read in blocks rather than held: a path, a memmap, a Dask array, Blocks."""
+    if isinstance(X, (Blocks, np.memmap, str, os.PathLike)):
+        return True
+    return not isinstance(X, np.ndarray) and type(X).__module__.split(".")[0] == "dask"
+
+
+def as_blocks(X: Any) -> Blocks:
+    """A table as blocks of rows of a size that follows from its number of columns.
+
+    Parameters
+    ----------
+    X : array, np.memmap, path of a Parquet file or folder, Dask array, or Blocks
+        Numbers; float32 is read as such, everything else as float64. A folder is read in the order
+        of its files' names. What else can be made an array is.
+
+    Returns
+    -------
+    Blocks
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.kernels.blocks import as_blocks
+    >>> X = as_blocks(np.zeros((100_000, 20), np.float32))
+    >>> X.shape, X.block_rows, [len(block) for _, block in X]
+    ((100000, 20), 26214, [26214, 26214, 26214, 21358])
+    """
+    if isinstance(X, Blocks):
+        return X
+    source = source_of(X)
+    if source is None:
+        source = ArraySource(np.asarray(check_table(X, "as_blocks")))
+    return Blocks(source)
+
+
+def fold(stats: Callable[[Floats, slice], Statistics], X: Any) -> Statistics:
+    """Sum statistics of the blocks of a table, in the order of the blocks.
+
+    Parameters
+    ----------
+    stats : callable
+        Given a block of rows as float64 and the slice of the table it is, returns an array, a
+        number, or a tuple (also a named one) of these. BLAS has one thread meanwhile.
+    X : whatever :func:`as_blocks` takes
+
+    Returns
+    -------
+    What ``stats`` returns, summed over the blocks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.kernels.blocks import fold
+    >>> X = np.arange(200_000.0).reshape(-1, 2)
+    >>> total, squares = fold(lambda block, rows: (block.sum(axis=0), block.T @ block), X)
+    >>> total.tolist(), squares.shape
+    ([9999900000.0, 10000000000.0], (2, 2))
+    """
+    total: Any = None
+    with one_blas_thread():
+        for rows, block in as_blocks(X):
+            part = stats(block.astype(np.float64, copy=False), rows)
+            total = part if total is None else _added(total, part)
+    return cast(Statistics, total)
+
+
+def check_blocks(X: Blocks, who: str, *, missing: bool = False) -> None:
+    """Refuse a table with values that can't be squared, or missing ones unless they are welcome.
+
+    Says of bad values in which columns they are, and in which rows the first ones.
+    """
+    low, high, finite = X.ranges
+    if not finite:
+        names = None if X.names is None else list(X.names)
+        for rows, block in X:
+            where = f"{who} (see rows {rows.start} to {rows.stop - 1})"
+            check_finite(block, names, where, missing)
+    check_magnitude(np.concatenate([low, high]), who)
+
+
+def column_means(X: Any, shift: Floats | None = None) -> Floats:
+    """Mean of every column after ``shift`` was subtracted, NaN left out.
+
+    >>> import numpy as np
+    >>> from subscape.kernels.blocks import column_means
+    >>> column_means(np.array([[1.0, np.nan], [3.0, 5.0]]))
+    array([2., 5.])
+    """
+
+    def sums(block: Floats, rows: slice) -> tuple[Floats, NDArray[np.intp]]:
+        if shift is not None:
+            block = block - shift
+        present = np.count_nonzero(~np.isnan(block), axis=0)
+        return np.nansum(block, axis=0), present
+
+    total, present = fold(sums, X)
+    return np.asarray(total / present)
+
+
+class _BlasThreads:
+    """How many are inside :func:`one_blas_thread`, and what to go back to."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.usual: list[int] | None = None
+
+
+_threads = _BlasThreads()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """One BLAS thread while inside, also where several threads come and go."""
+    # The number is the process's: the first one in lowers it and the last one out puts it back, or
+    # one of them would go back to what another had lowered.
+    with _threads.lock:
+        if _threads.inside == 0:
+            libraries = _blas_libraries()
+            if _threads.usual is None:
+                _threads.usual = [library.num_threads for library in libraries]
+            for library in libraries:
+                library.set_num_threads(1)
+        _threads.inside += 1
+    try:
+        yield
+    finally:
+        with _threads.lock:
+            _threads.inside -= 1
+            if _threads.inside == 0:
+                _restore_threads()
+
+
+def _restore_threads() -> None:
+    libraries, usual = _blas_libraries(), _threads.usual or []
+    for library, number in zip(libraries, usual, strict=True):
+        library.set_num_threads(number)
+    # OpenBLAS takes no more threads from any thread but the main one: the number is then kept until
+    # that one leaves.
+    if [library.num_threads for library in libraries] == usual:
+        _threads.usual = None
+
+
+@cache
+def _blas_libraries() -> list[Any]:
+    # Looking for them takes milliseconds, a pass over a small table microseconds. All of them are
+    # loaded once SciPy is.
+    import scipy.linalg  # noqa: F401
+    from threadpoolctl import ThreadpoolController
+
+    found = ThreadpoolController().lib_controllers
+    return [library for library in found if library.user_api == "blas"]
+
+
+def _added(total: Any, part: Any) -> Any:
+    if not isinstance(total, tuple):
+        return total + part
+    sums = [_added(one, other) for one, other in zip(total, part, strict=True)]
+    return type(total)(*sums) if hasattr(total, "_fields") else tuple(sums)
+
+
+def _resliced(chunks: Iterator[NDArray[Any]], size: int) -> Iterator[NDArray[Any]]:
+    """The same rows in pieces of ``size``, the last one aside."""
+    held: list[NDArray[Any]] = []
+    have = 0
+    for chunk in chunks:
+        while len(chunk):
+            piece, chunk = chunk[: size - have], chunk[size - have :]
+            held.append(piece)
+            have += len(piece)
+            if have == size:
+                yield held[0] if len(held) == 1 else np.concatenate(held)
+                held, have = [], 0
+    if held:
+        yield held[0] if len(held) == 1 else np.concatenate(held)
