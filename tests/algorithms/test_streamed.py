@@ -130,6 +130,12 @@ class TestSettling:
             # The same subspaces: the sines of the angles between them vanish.
             assert np.linalg.norm(ours - theirs @ (theirs.T @ ours)) < 1e-6
 
+    def test_closest_is_argmin(self):
+        residuals = np.random.default_rng(0).integers(0, 3, (500, 4)).astype(float)
+        closest, near = flat_descent._closest(np.asfortranarray(residuals))
+        np.testing.assert_array_equal(closest, residuals.argmin(axis=1))
+        np.testing.assert_array_equal(near, residuals.min(axis=1))
+
     def test_wide_tables_keep_the_flats_of_the_sample(self, monkeypatch):
         X, truth = planes()
         monkeypatch.setattr(flat_descent, "WIDEST_SETTLED", 3)

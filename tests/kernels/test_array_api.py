@@ -136,7 +136,7 @@ def test_out_of_memory_takes_smaller_blocks_then_says_so():
 
     assert in_smaller_blocks(work, 1000, 10, "it") == "done"
     assert tried == [1000, 500, 250, 125, 62]
-    with pytest.raises(MemoryError, match="the sum does not fit.*1000 rows at a time"):
+    with pytest.raises(MemoryError, match=r"the sum does not fit.*1000 rows at a time"):
         in_smaller_blocks(work, 1000, 600, "the sum")
 
 

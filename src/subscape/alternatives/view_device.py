@@ -7,6 +7,7 @@ those come back in every step.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ def iterate_there(
     sizes = tuple(len(centre) for centre in centres)
     labels, groups = no_labels(table.values, sizes), Groups((), (), ())
     ends = np.cumsum([0, *sizes])
-    views = [slice(start, end) for start, end in zip(ends[:-1], ends[1:], strict=True)]
+    views = [slice(start, end) for start, end in pairwise(ends)]
     steps, converged, lost = 0, False, False
     while steps < max_iter and not converged and not lost:
         steps += 1

@@ -12,7 +12,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
 from subscape.core import OrientedSubspaces, SubspaceClustering
-from subscape.core.errors import count
+from subscape.core.errors import SubscapeError, count
+from subscape.kernels.array_api import from_numpy, is_foreign, shared_namespace, to_numpy
 
 from .base import Found, MultiClusteringFinder, Watch, found_several
 from .view_finish import basis_of, clustering_of, finished_views, mark_outliers, means
@@ -107,7 +108,7 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
     def rotation_(self) -> Floats:
         """All directions of all views and of the noise space, an orthogonal matrix."""
         check_is_fitted(self)
-        used = np.concatenate(self.components_, axis=1)
+        used = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
         p, n_used = used.shape
         full = np.linalg.qr(used, mode="complete")[0]
         return np.concatenate([used, full[:, n_used:p]], axis=1)
@@ -133,13 +134,20 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         table = self._new_rows(X)
         if isinstance(view, str) and view == "all":
             every = [self._nearest(table, j) for j in range(len(self.components_))]
+            if is_foreign(table):
+                return shared_namespace(X=table).stack(every, axis=1)
             return np.column_stack(every)
         return self._nearest(table, self._view(view))
 
     def _nearest(self, table: Floats, j: int) -> NDArray[np.int64]:
-        centres = (self.cluster_centers_[j] - self._middle) @ self.components_[j]
+        basis = to_numpy(self.components_[j])
+        centres = (to_numpy(self.cluster_centers_[j]) - self._middle) @ basis
         lengths = np.einsum("ij,ij->i", centres, centres)
-        apart = lengths - 2 * ((table - self._middle) @ self.components_[j]) @ centres.T
+        if is_foreign(table):
+            offsets = from_numpy(lengths + 2 * centres @ (self._middle @ basis), table, table.dtype)
+            xp = shared_namespace(X=table)
+            return xp.argmin(self._inside(table, -2 * basis @ centres.T) + offsets, axis=1)
+        apart = lengths - 2 * ((table - self._middle) @ basis) @ centres.T
         return apart.argmin(axis=1)
 
     def transform(self, X: ArrayLike, view: int | str | None = None) -> Floats:
@@ -158,13 +166,27 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         check_is_fitted(self)
         table = self._new_rows(X)
         if view is None:
-            return np.asarray(table @ np.concatenate(self.components_, axis=1))
+            used = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
+            return self._inside(table, used)
         if isinstance(view, str) and view == "noise":
             n_used = sum(basis.shape[1] for basis in self.components_)
-            return np.asarray(table @ self.rotation_[:, n_used:])
-        return np.asarray(table @ self.components_[self._view(view)])
+            return self._inside(table, self.rotation_[:, n_used:])
+        return self._inside(table, to_numpy(self.components_[self._view(view)]))
 
-    def _new_rows(self, X: ArrayLike) -> Floats:
+    def _inside(self, table: Any, directions: Floats) -> Any:
+        if is_foreign(table):
+            there = from_numpy(directions, table, table.dtype)
+            return shared_namespace(X=table).matmul(table, there)
+        return np.asarray(table @ directions)
+
+    def _new_rows(self, X: Any) -> Any:
+        if is_foreign(X):
+            if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+                raise SubscapeError(
+                    f"X has shape {tuple(X.shape)}, but {type(self).__name__} was fitted with "
+                    f"{count(self.n_features_in_, 'feature')}"
+                )
+            return X
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
 
     def _view(self, view: Any) -> int:

@@ -61,7 +61,9 @@ def shared_namespace(**arrays: Any) -> Any:
     strangers = [name for name, array in given.items() if not is_foreign(array)]
     homes = {name: _home(array) for name, array in given.items()}
     if strangers or len(set(homes.values())) > 1:
-        places = ", ".join(f"{name} on {library} {device}" for name, (library, device) in homes.items())
+        places = ", ".join(
+            f"{name} on {library} {device}" for name, (library, device) in homes.items()
+        )
         raise SubscapeError(
             f"the arrays lie on different devices ({places}); move them to one of them first, for "
             "example with array.to(device) in torch or numpy.asarray(array.cpu())"

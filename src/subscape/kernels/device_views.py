@@ -8,6 +8,7 @@ nothing that matters over many rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -132,10 +133,7 @@ def product_step(
         for part in slices(X.shape[0], rows):
             block = X[part, :]
             scores = xp.matmul(block, there[0]) + there[1]
-            found = [
-                xp.argmin(scores[:, start:end], axis=1)
-                for start, end in zip(ends[:-1], ends[1:], strict=True)
-            ]
+            found = [xp.argmin(scores[:, start:end], axis=1) for start, end in pairwise(ends)]
             new = xp.astype(xp.stack(found), old.dtype)
             changed = changed + xp.count_nonzero(new != old[:, part])
             labels[:, part] = new

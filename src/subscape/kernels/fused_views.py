@@ -17,12 +17,6 @@ from numpy.typing import NDArray
 
 from subscape.kernels.backend import requested
 
-try:
-    import triton
-    import triton.language as tl
-except ImportError:
-    triton = None
-
 __all__ = ["fused_step", "packed_halves"]
 
 #: Wider tables and more clusters don't fit into the registers of a multiprocessor.
@@ -34,7 +28,7 @@ ALIGNED = 8
 #: Rows that are split into halves at a time.
 PACKED_ROWS = 2**20
 #: Rows that a program looks at together, its warps, the loads under way, and programs per
-#: multiprocessor; the fastest of 48 settings on an H200.
+#: multiprocessor: the fastest on an H200, and of those as fast the one with the shortest sums.
 BLOCK, WARPS, STAGES, PROGRAMS = 64, 4, 3, 8
 
 
@@ -55,9 +49,15 @@ def packed_halves(X: Any, sizes: Sequence[int]) -> Any:
     >>> packed_halves(np.zeros((3, 2), np.float32), (2,)) is None
     True
     """
-    if triton is None or requested() == "numpy" or "torch" not in type(X).__module__:
+    if requested() == "numpy" or type(X).__module__.partition(".")[0] != "torch":
         return None
+    # Here, since both take long to import.
     import torch
+
+    from subscape.kernels import _triton_views
+
+    if _triton_views.triton is None:
+        return None
 
     narrow = X.shape[1] <= MOST_COLUMNS and sum(sizes) <= MOST_CLUSTERS
     single = X.is_cuda and X.dtype == torch.float32
@@ -90,6 +90,8 @@ def fused_step(
     """Labels, sums, counts and number of changed labels; see ``view_step``."""
     import torch
 
+    from subscape.kernels._triton_views import pass_over_rows, triton
+
     (p, total), n, device = weights.shape, packed.shape[0], packed.device
     width, height = max(16, triton.next_power_of_2(p)), max(16, triton.next_power_of_2(total))
     # Everything small travels in one copy: weights, offsets, and the view of each cluster.
@@ -102,7 +104,7 @@ def fused_step(
     n_programs = PROGRAMS * torch.cuda.get_device_properties(device).multi_processor_count
     sums = torch.empty((n_programs, height, width + 2), dtype=torch.float32, device=device)
     with torch.cuda.device(device):
-        _pass_over_rows[(n_programs,)](
+        pass_over_rows[(n_programs,)](
             packed, torch.from_numpy(small).to(device), old, labels, sums, n,
             p=packed.shape[1] // 2, BLOCK=BLOCK, P=width, K=height, S=len(sizes), STAGES=STAGES,
             num_warps=WARPS,
@@ -112,60 +114,3 @@ def fused_step(
     found = sums.sum(dim=0).cpu().numpy()
     counts = np.rint(found[:total, width]).astype(np.int64)
     return labels, np.array(found[:total, :p]), counts, int(np.rint(found[0, width + 1]))
-
-
-if triton is not None:
-
-    @triton.jit
-    def _pass_over_rows(
-        x, small, old, labels, sums, n,
-        p: tl.constexpr, BLOCK: tl.constexpr, P: tl.constexpr, K: tl.constexpr, S: tl.constexpr,
-        STAGES: tl.constexpr,
-    ):  # fmt: skip
-        program = tl.program_id(0)
-        columns = tl.arange(0, P)
-        clusters = tl.arange(0, K)
-        weights = tl.load(small + columns[:, None] * K + clusters[None, :])
-        high_weights = weights.to(tl.float16)
-        low_weights = ((weights - high_weights.to(tl.float32)) * 2048.0).to(tl.float16)
-        offsets = tl.load(small + P * K + clusters)
-        views = tl.load(small + (P + 1) * K + clusters)
-        high_sums = tl.zeros((K, P), dtype=tl.float32)
-        low_sums = tl.zeros((K, P), dtype=tl.float32)
-        counts = tl.zeros((K,), dtype=tl.int32)
-        changed = tl.zeros((BLOCK,), dtype=tl.int32)
-        for start in tl.range(
-            program * BLOCK, n, tl.num_programs(0) * BLOCK, num_stages=STAGES
-        ):
-            rows = start + tl.arange(0, BLOCK)
-            there = rows < n
-            place = x + rows[:, None].to(tl.int64) * (2 * p) + columns[None, :]
-            mask = there[:, None] & (columns < p)[None, :]
-            high = tl.load(place, mask=mask, other=0.0)
-            low = tl.load(place + p, mask=mask, other=0.0)
-            fine = tl.dot(high, low_weights)
-            fine = tl.dot(low, high_weights, fine)
-            scores = tl.dot(high, high_weights) + fine * (1.0 / 2048.0) + offsets[None, :]
-            members = tl.zeros((BLOCK, K), dtype=tl.int32)
-            for view in tl.static_range(S):
-                mine = views == view
-                own = tl.where(mine[None, :], scores, float("inf"))
-                least = tl.min(own, axis=1)
-                # Of equal scores the first; a view's clusters lie side by side.
-                best = tl.min(tl.where(own == least[:, None], clusters[None, :], K), axis=1)
-                first = tl.min(tl.where(mine, clusters, K), axis=0)
-                members += ((clusters[None, :] == best[:, None]) & there[:, None]).to(tl.int32)
-                label = (best - first).to(tl.int8)
-                at = view * n.to(tl.int64) + rows
-                before = tl.load(old + at, mask=there, other=0)
-                changed += (there & (before != label)).to(tl.int32)
-                tl.store(labels + at, label, mask=there)
-            counts += tl.sum(members, axis=0)
-            shares = tl.trans(members.to(tl.float16))
-            high_sums = tl.dot(shares, high, high_sums)
-            low_sums = tl.dot(shares, low, low_sums)
-        mine = sums + program.to(tl.int64) * K * (P + 2) + clusters * (P + 2)
-        tl.store(mine[:, None] + columns[None, :], high_sums + low_sums * (1.0 / 2048.0))
-        tl.store(mine + P, counts.to(tl.float32))
-        moved = tl.sum(changed, axis=0).to(tl.float32)
-        tl.store(mine + P + 1, tl.where(clusters == 0, moved, 0.0))

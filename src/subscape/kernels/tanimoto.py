@@ -236,7 +236,9 @@ def _foreign_products(a: Any, b: Any) -> Any:
         total = xp.zeros((a.shape[0], b.shape[0]), dtype=xp.float64, device=device_of(a))
         for part in slices(n, columns):
             left = a[:, part]
-            total += xp.astype(_product_in(xp, narrow, left, left if b is a else b[:, part]), xp.float64)
+            total += xp.astype(
+                _product_in(xp, narrow, left, left if b is a else b[:, part]), xp.float64
+            )
         return total
 
     columns = max(LEAST_COLUMNS, MOST_VALUES // max(a.shape[0], b.shape[0], 1))

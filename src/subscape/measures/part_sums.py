@@ -95,8 +95,10 @@ def _dealt(
     if not any(ends):
         return
     for span, rows in table:
+        # A number of another type would have all row numbers converted, block after block.
+        stop = np.int32(span.stop)
         for k, part in enumerate(parts):
-            first, last = int(done[k]), int(np.searchsorted(part.rows, span.stop))
+            first, last = int(done[k]), int(np.searchsorted(part.rows, stop))
             while first < last:
                 begin = first % step
                 chosen = part.rows[first : min(last, first - begin + step)]

@@ -73,14 +73,23 @@ def _assigned(
     """Write the closest flat of every row, and how far it is; the sums over the rows of each."""
 
     def assign(block: FloatArray, rows: slice) -> _Sums | int:
-        residuals = squared_residuals(block, flats)
-        closest = residuals.argmin(axis=1)
+        closest, near[rows] = _closest(squared_residuals(block, flats))
         labels[rows] = closest
-        near[rows] = residuals[np.arange(len(block)), closest]
         return _sums(block, closest, flats) if sum_up else 0
 
     sums = fold(assign, X)
     return sums if isinstance(sums, _Sums) else None
+
+
+def _closest(residuals: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
+    """The closest flat of every row, the first of several, and how far it is."""
+    # Column by column, many rows at a time; argmin takes row by row.
+    closest, near = np.zeros(len(residuals), np.int32), residuals[:, 0].copy()
+    for k in range(1, residuals.shape[1]):
+        closer = residuals[:, k] < near
+        closest[closer] = k
+        np.minimum(near, residuals[:, k], out=near)
+    return closest, near
 
 
 def _summed(X: FloatArray | Blocks, flats: list[Flat], labels: NDArray[np.int32]) -> _Sums:

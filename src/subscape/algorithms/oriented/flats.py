@@ -60,14 +60,15 @@ def squared_residuals(X: FloatArray, flats: list[Flat]) -> FloatArray:
     centres = np.array([flat.centre for flat in flats])
     bases = np.hstack([flat.basis for flat in flats])
     owner = np.repeat(np.arange(len(flats)), [flat.dim for flat in flats])
-    # One product for all flats: the rows are read once.
-    products = X @ np.hstack([centres.T, bases])
-    along = products[:, len(flats) :]
-    along -= np.einsum("dp,pd->d", centres[owner], bases)
-    np.square(along, out=along)
-    result = products[:, : len(flats)]
-    result *= -2
-    result += np.einsum("ij,ij->i", X, X)[:, None]
-    result += np.einsum("kp,kp->k", centres, centres)
-    result -= along @ (owner[:, None] == np.arange(len(flats))).astype(np.float64)
-    return np.maximum(result, 0.0)
+    # One product for all flats, with a row for each direction: what follows runs along the rows.
+    products = np.hstack([centres.T, bases]).T @ X.T
+    lengths = np.einsum("ij,ij->i", X, X)
+    result = products[: len(flats)]
+    for k, centre in enumerate(centres):
+        result[k] *= -2
+        result[k] += lengths
+        result[k] += centre @ centre
+    for k, basis, along in zip(owner, bases.T, products[len(flats) :], strict=True):
+        along -= centres[k] @ basis
+        result[k] -= np.square(along, out=along)
+    return np.maximum(result, 0.0, out=result).T
