@@ -71,6 +71,7 @@ def test_written_as_csv(run, three):
 def test_plot(run, three, name, start):
     from matplotlib import pyplot
 
+    pyplot.close("all")  # of whatever ran before in this process
     result = run("matrix", "one.csv", "two.csv", "--plot", name)
     assert result.exit_code == 0, result.output
     assert Path(name).read_bytes().startswith(start)
