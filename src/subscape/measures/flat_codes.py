@@ -8,6 +8,7 @@ just what it sends.
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +18,7 @@ from scipy.special import gammaln
 from .fitted_flats import FittedFlat, FloatArray, Moments
 
 #: Bits of a nat.
-NAT = float(np.log2(np.e))
+NAT = float(np.log2(math.e))
 
 
 class Coded(NamedTuple):
@@ -57,7 +58,7 @@ def oriented_code(flats: list[FittedFlat], noise: Moments, table: Moments, step:
         if off:
             tight = flat.residual / off + rounding
             across = max(float(away @ away) - along, 0.0) / off
-            data[k] = weight * off * 0.5 * np.log2(2 * np.pi * np.e * tight / step**2)
+            data[k] = weight * off * 0.5 * np.log2(2 * np.pi * math.e * tight / step**2)
             model[k] += _log_variance_bits(weight, wide / rounding)
             model[k] += off * _offset_bits(weight, across, tight, wide)
             model[k] += off * float(_angle_bits(weight, flat.values, tight, p, flat.dim).sum())
@@ -103,7 +104,7 @@ def aligned_code(
     squares = cells * (tight + np.square(away - shift))
     back = np.where(total > 0, squares.sum(axis=0) / used, wide)
     bits = cells * np.log2(2 * np.pi * back / rounding / 12) + NAT * squares / back
-    own = weights * relevant * np.log2(2 * np.pi * np.e * tight / rounding / 12)
+    own = weights * relevant * np.log2(2 * np.pi * math.e * tight / rounding / 12)
     data = 0.5 * (bits + own).sum(axis=1)
 
     model = np.array([np.log2(p + 1) + log_choose(p, int(mask.sum())) for mask in masks])
