@@ -10,13 +10,14 @@ SOURCES := pyproject.toml setup.py $(wildcard src/subscape/kernels/*.pyx)
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: help demo test test-page lint bench clean
+.PHONY: help setup demo test test-page lint bench clean
 .DEFAULT_GOAL := help
 
 help:
 	@echo "make demo    see the main job on generated data"
 	@echo "make test    run all tests and doctests"
 	@echo "make test-page  run the page in a browser (needs chromium and chromedriver)"
+	@echo "make setup   install everything for development at once"
 	@echo "make lint    ruff, mypy, import-linter"
 	@echo "make bench   run the benchmarks (needs a few minutes)"
 	@echo "make clean   remove .venv, builds and caches"
@@ -57,6 +58,13 @@ $(VENV)/.installed: $(SOURCES) | $(VENV)/.python
 	@$(BIN)/subscape --version | grep -q cython || \
 		echo "note: without a C compiler Subscape runs on NumPy: the same results, slower"
 	@touch $@
+
+# For those who need all of it: each installation builds the kernels anew, this one does it once.
+setup: | $(VENV)/.python
+	@echo "installing subscape and everything for development into $(VENV) ..."
+	@$(PIP) install --editable ".[dev,browser]"
+	@touch $(VENV)/.installed
+	@touch $(VENV)/.installed-dev $(VENV)/.installed-browser
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the linters into $(VENV) ..."
