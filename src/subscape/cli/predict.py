@@ -22,7 +22,7 @@ def predict(
 ) -> None:  # fmt: skip
     """Put the rows of TABLE into the clusters of a STUDY."""
     from subscape.core import Table
-    from subscape.core.atomic import write_atomically
+    from subscape.core.atomic import write_text_atomically
     from subscape.core.format_labels import harmless
     from subscape.studies import load_study
 
@@ -48,9 +48,5 @@ def predict(
     if output is None:
         click.echo(text, nl=False)
         return
-    write_atomically(output, lambda stream: _put(stream, text), force=force)
+    write_text_atomically(output, text, force=force)
     click.echo(f"written to {output}")
-
-
-def _put(stream: Any, text: str) -> None:
-    stream.write(text.encode())

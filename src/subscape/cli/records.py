@@ -6,7 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, BinaryIO
+from typing import Any
 
 
 def number(value: float, digits: int = 4) -> str:
@@ -24,7 +24,7 @@ def number(value: float, digits: int = 4) -> str:
 
 def write_records(path: str, records: Sequence[Mapping[str, Any]], *, force: bool = False) -> None:
     """Write records as CSV; text that a spreadsheet would take for a formula is made harmless."""
-    from subscape.core.atomic import write_atomically
+    from subscape.core.atomic import write_text_atomically
     from subscape.core.format_labels import harmless
 
     buffer = io.StringIO()
@@ -35,11 +35,7 @@ def write_records(path: str, records: Sequence[Mapping[str, Any]], *, force: boo
         writer.writerow(
             [harmless(item) if isinstance(item, str) else _blank(item) for item in record.values()]
         )
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(buffer.getvalue().encode())
-
-    write_atomically(path, write, force=force)
+    write_text_atomically(path, buffer.getvalue(), force=force)
 
 
 def _blank(value: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from subscape.core import Table
-from subscape.core.atomic import write_atomically
+from subscape.core.atomic import write_text_atomically
 from subscape.core.format_labels import harmless
 
 from .tables import columns, short
@@ -51,12 +51,8 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "columns.csv"
     text = _as_csv(table)
-    write_atomically(path, lambda stream: _put(stream, text), force=True)
+    write_text_atomically(path, text, force=True)
     click.echo(f"\nwritten to {path}; edit the roles and pass --columns {path}")
-
-
-def _put(stream: Any, text: str) -> None:
-    stream.write(text.encode())
 
 
 def _as_csv(table: Table) -> str:

@@ -34,6 +34,15 @@ def write_atomically(
     return target
 
 
+def write_text_atomically(path: str | os.PathLike[str], text: str, *, force: bool = False) -> Path:
+    """The same for a text, as UTF-8."""
+
+    def write(stream: BinaryIO) -> None:
+        stream.write(text.encode())
+
+    return write_atomically(path, write, force=force)
+
+
 def _rename(beside: str, target: Path, force: bool) -> None:
     if not force:
         try:

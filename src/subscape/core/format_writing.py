@@ -6,12 +6,11 @@ import os
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .atomic import write_atomically
+from .atomic import write_text_atomically
 from .clustering import SubspaceClustering
 from .errors import SubscapeError, UnsupportedKindError, count
 from .files import save
@@ -111,11 +110,7 @@ def write_clusterings(
     else:
         held = _holdable(members[0], "opensubspace", lossy)
         text = _joined(write_opensubspace(held, _masks(held)))
-
-    def write(stream: BinaryIO) -> None:
-        stream.write(text.encode())
-
-    return write_atomically(target, write, force=force)
+    return write_text_atomically(target, text, force=force)
 
 
 def format_for(path: Path, format: str | None = None) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from subscape.core import Table
-from subscape.core.atomic import write_atomically
+from subscape.core.atomic import write_text_atomically
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.validation.run_identity import environment, fingerprint
 
@@ -58,7 +58,7 @@ def check_plan(
                 "another one, so that nothing is mixed up"
             )
         text = json.dumps(now, indent=1, sort_keys=True) + "\n"
-        write_atomically(path, lambda stream: _put(stream, text))
+        write_text_atomically(path, text)
         return
     if not resume:
         raise SubscapeError(
@@ -74,10 +74,6 @@ def check_plan(
             f"the study in {folder} can't be resumed: {', and '.join(changed)}; choose another "
             "folder for a new study"
         )
-
-
-def _put(stream: Any, text: str) -> None:
-    stream.write(text.encode())
 
 
 def fingerprint_of(table: Table) -> str:

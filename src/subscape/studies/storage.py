@@ -13,7 +13,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from subscape.core.atomic import write_atomically
+from subscape.core.atomic import write_atomically, write_text_atomically
 from subscape.core.errors import FileFormatError
 from subscape.core.files import load, save
 from subscape.core.format_labels import harmless
@@ -48,9 +48,11 @@ def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
         arrays |= {f"rule{view.number}_{name}": getattr(view.rule, name) for name in RULE_ARRAYS}
     _write(home / "views" / "arrays.npz", lambda stream: np.savez_compressed(stream, **arrays))
     _write(home / "labels.csv", lambda stream: write_labels(study, stream))
-    _write_text(home / "clusters.csv", clusters_csv(study))
-    _write_text(home / "timings.json", json.dumps({r.name: r.seconds for r in study.results}))
-    _write_text(home / NAME, json.dumps(_as_plain(study), indent=1, sort_keys=True) + "\n")
+    write_text_atomically(home / "clusters.csv", clusters_csv(study), force=True)
+    timings = json.dumps({r.name: r.seconds for r in study.results})
+    write_text_atomically(home / "timings.json", timings, force=True)
+    text = json.dumps(_as_plain(study), indent=1, sort_keys=True) + "\n"
+    write_text_atomically(home / NAME, text, force=True)
     return home
 
 
@@ -251,10 +253,6 @@ def _csv(head: list[str] | None, lines: Any) -> str:
         writer.writerow(head)
     writer.writerows(lines)
     return buffer.getvalue()
-
-
-def _write_text(path: Path, text: str) -> None:
-    _write(path, lambda stream: stream.write(text.encode()))
 
 
 def _write(path: Path, write: Callable[[BinaryIO], Any]) -> None:
