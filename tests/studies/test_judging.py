@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from subscape.datasets import planted_views, structureless
 from subscape.studies.candidates import both, canonical, novelty, redundancy
+from subscape.studies.portfolio import Entry
 from subscape.studies.residuals import without
 from subscape.studies.rule import learn
 from subscape.studies.separation import Judge
-from subscape.studies.trust import Chance, tail
+from subscape.studies.trust import Chance, null_score, tail
 from subscape.studies.views import Consensus, matched, ranked
 
 labels = st.lists(st.integers(-1, 4), min_size=4, max_size=40).map(np.array)
@@ -129,3 +130,11 @@ def test_tail_probabilities():
     # Calibrated beyond what was seen: the 1 % point of the distribution itself.
     beyond = 1.0 - 0.2 * np.log(-np.log(0.999))
     assert 0.0005 < tail(beyond, maxima) < 0.01
+
+
+def test_tables_on_which_no_finder_worked_are_no_evidence():
+    X = structureless("gaussian", 40, 3, random_state=0)
+    impossible = [Entry("KMeans", {"n_clusters": 50})]
+    assert null_score(X, impossible, 0) == (-np.inf, -np.inf)
+    assert tail(5.0, [-np.inf] * 30) == 1.0
+    assert tail(5.0, [1.0, -np.inf, -np.inf]) == 0.5

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core import AxisSubspaces, SubspaceClustering
-from subscape.measures import pairwise_distances
+from subscape.measures import normalized_mutual_info_score, pairwise_distances
 from subscape.validation.runs import Run
 
 from .separation import Judge
@@ -129,17 +129,11 @@ def redundancy(a: NDArray[Any], b: NDArray[Any]) -> float:
     >>> round(redundancy(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 6)
     0.0
     """
-    _, a = np.unique(a, return_inverse=True)
-    _, b = np.unique(b, return_inverse=True)
-    table = np.zeros((a.max() + 1, b.max() + 1))
-    np.add.at(table, (a, b), 1.0)
-    table /= len(a)
-    rows, columns = table.sum(axis=1), table.sum(axis=0)
-    largest = max(_entropy(rows), _entropy(columns))
-    if largest <= 0:
+    if len(np.unique(a)) == 1 and len(np.unique(b)) == 1:
         return 1.0
-    common = _entropy(rows) + _entropy(columns) - _entropy(table.ravel())
-    return float(min(max(common / largest, 0.0), 1.0))
+    # Rows in no cluster are a group here, so the labels are shifted away from -1.
+    shared = normalized_mutual_info_score(canonical(a) + 1, canonical(b) + 1, average_method="max")
+    return float(min(max(shared, 0.0), 1.0))
 
 
 def both(a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.int64]:

@@ -43,7 +43,10 @@ def chance_maxima(
         else:
             found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
         for i, score in zip(todo, found, strict=True):
-            journal.decide(f"null {i}", lambda score=score: list(score))
+            outcome = list(score) if np.isfinite(score).all() else None
+            journal.decide(f"null {i}", lambda outcome=outcome: outcome)
             progress.tell("tables without groups", "chance", i + 1, plan.n_null)
-        scores += [journal.decide(f"null {i}", list) for i in places]
+        done = [journal.decide(f"null {i}", list) for i in places]
+        # Tables on which no finder worked say nothing.
+        scores += [score for score in done if score is not None]
     return Chance(tuple(s[0] for s in scores), tuple(s[1] for s in scores))

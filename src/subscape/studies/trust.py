@@ -72,6 +72,8 @@ def tail(score: float, maxima: Sequence[float]) -> float:
     True
     """
     values = np.asarray(maxima, dtype=np.float64)
+    # Tables on which no finder worked say nothing; with fewer of them less can be claimed.
+    values = values[np.isfinite(values)]
     if not len(values):
         return 1.0
     counted = (1 + int((values >= score).sum())) / (1 + len(values))
@@ -96,7 +98,7 @@ def null_score(X: FloatArray, entries: Sequence[Entry], seed: int) -> tuple[floa
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
     The search is repeated on what is left when the best grouping is taken out, as on the table
-    itself.
+    itself. Minus infinity if no finder could do with the table.
     """
     rng = np.random.default_rng(seed)
     if len(X) > MOST_NULL_ROWS:
@@ -108,7 +110,7 @@ def null_score(X: FloatArray, entries: Sequence[Entry], seed: int) -> tuple[floa
         if basis is not None and basis.shape[1] < table.shape[1]:
             more = _best(without(table, basis), entries, judge, seed + 1)
             best, best_cluster = max(best, more[0]), max(best_cluster, more[1])
-    return (best, best_cluster) if np.isfinite(best) else (0.0, 0.0)
+    return best, best_cluster
 
 
 def _best(
@@ -121,7 +123,7 @@ def _best(
             warnings.simplefilter("ignore")
             try:
                 labels = finder.fit(table).labels_
-            except Exception:
+            except ValueError:
                 # A finder that can't do with this table finds nothing in it.
                 continue
         if not groups_rows(labels):
