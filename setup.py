@@ -4,6 +4,7 @@ Each ``src/subscape/kernels/_<topic>.pyx`` is the compiled twin of a NumPy funct
 or without a working C compiler, the package is installed all the same and runs on the NumPy twins.
 """
 
+import os
 import sys
 from pathlib import Path
 
@@ -45,4 +46,5 @@ def kernels() -> list[Extension]:
     return extensions
 
 
-setup(ext_modules=kernels())
+# The compiler takes most of an installation: one process per core.
+setup(ext_modules=kernels(), options={"build_ext": {"parallel": os.cpu_count() or 1}})
