@@ -14,44 +14,49 @@ def random_case(seed):
     X = rng.normal(size=(n, p))
     axes = np.linalg.qr(rng.normal(size=(n, p, p)))[0]
     if seed % 2:
-        axes[:] = axes[0]  # parallel flats: many mutual rows
+        # Flats within a few degrees of each other: many mutual rows.
+        axes = np.linalg.qr(axes[0] + 0.05 * rng.normal(size=(n, p, p)))[0]
     across = np.ascontiguousarray(axes[:, :c])
-    return X, across, float(rng.uniform(0.05, 2)), rng
+    # Every third case leaves the directions of the flats out.
+    along = np.ascontiguousarray(axes[:, p if seed % 3 == 0 else c :])
+    return X, across, along, float(rng.uniform(0.05, 2)), float(rng.uniform(0, 0.1)), rng
 
 
-def mutual(X, across, radius):
+def mutual(X, across, along, radius, turn):
+    """All pairs of rows, one by one."""
     n = len(X)
-    far = np.empty((n, n))
+    far, tilt = np.empty((n, n)), np.zeros((n, n))
     for i in range(n):
         far[i] = np.linalg.norm((X - X[i]) @ across[i].T, axis=1)
-    return np.maximum(far, far.T) <= radius
+        for j in range(n):
+            for direction in along[j]:
+                off = direction - along[i].T @ (along[i] @ direction)
+                tilt[i, j] = max(tilt[i, j], off @ off)
+    return (np.maximum(far, far.T) <= radius) & (np.maximum(tilt, tilt.T) <= turn)
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_twins_agree(seed):
-    X, across, radius, rng = random_case(seed)
+    X, across, along, radius, turn, rng = random_case(seed)
     n = len(X)
     rows = np.flatnonzero(rng.random(n) < 0.7)
     order, enough = rng.permutation(n), int(rng.integers(1, 8))
-    args = X, across, rows, order, radius, enough
+    args = X, across, along, rows, order, radius, turn, enough
     np.testing.assert_array_equal(count_mutual(*args), count_mutual.reference(*args))
     core = rng.random(n) < 0.6
-    np.testing.assert_array_equal(
-        grow_mutual(X, across, core, radius), grow_mutual.reference(X, across, core, radius)
-    )
+    args = X, across, along, core, radius, turn
+    np.testing.assert_array_equal(grow_mutual(*args), grow_mutual.reference(*args))
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_counts_and_groups_against_all_distances(seed):
-    X, across, radius, rng = random_case(seed)
+    X, across, along, radius, turn, rng = random_case(seed)
     n = len(X)
-    near = mutual(X, across, radius)
-    every = np.arange(n)
-    np.testing.assert_array_equal(
-        count_mutual(X, across, every, rng.permutation(n), radius, n), near.sum(axis=1)
-    )
+    near = mutual(X, across, along, radius, turn)
+    counts = count_mutual(X, across, along, np.arange(n), rng.permutation(n), radius, turn, n)
+    np.testing.assert_array_equal(counts, near.sum(axis=1))
     core = near.sum(axis=1) >= 3
-    labels = grow_mutual(X, across, core, radius)
+    labels = grow_mutual(X, across, along, core, radius, turn)
     component = connected_components(near & core & core[:, None], directed=False)[1]
     cores = np.flatnonzero(core)
     np.testing.assert_array_equal(

@@ -6,6 +6,7 @@ from sklearn.cluster import DBSCAN
 from sklearn.metrics import adjusted_rand_score
 
 from subscape.algorithms import FourC
+from subscape.algorithms.oriented.fourc import LARGEST_STEP, without_gaps
 from subscape.datasets import planted_oriented
 from subscape.measures import clustering_error
 
@@ -137,3 +138,46 @@ def test_row_by_row_gives_what_all_at_once_gives(monkeypatch):
     np.testing.assert_array_equal(rows.labels_, at_once.labels_)
     np.testing.assert_array_equal(rows.local_dims_, at_once.local_dims_)
     assert at_once.clustering_.n_clusters > 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_flats_of_different_density(seed):
+    """No single radius shows a dense line and a sparse flat of four dimensions."""
+    X, truth = planted_oriented(
+        10, ((1, 400), (2, 400), (4, 400)), noise=0.1, spread=0.02, random_state=300 + seed
+    )
+    finder = FourC().fit(X)
+    assert sorted(finder.flat_dims_.tolist()) == [1, 2, 4]
+    assert clustering_error(finder.clustering_, truth) < 0.01
+    assert finder.local_dims_.shape == (len(X),)
+    assert finder.local_dims_.min() >= 0
+
+
+def test_more_rows_than_are_searched():
+    X, truth = planted_oriented(6, ((1, 700), (2, 700), (3, 700)), noise=0.1, random_state=7)
+    finder = FourC(search_rows=800).fit(X)
+    assert np.sum(finder.local_dims_ >= 0) == 800
+    assert sorted(finder.flat_dims_.tolist()) == [1, 2, 3]
+    assert clustering_error(finder.clustering_, truth) < 0.01
+
+
+def test_radii_without_gaps():
+    radii = np.array([0.1, 0.15, 1.2, 1.3])
+    steps = without_gaps(radii)
+    assert np.isin(radii, steps).all()
+    assert (np.diff(steps) > 0).all()
+    assert (steps[1:] / steps[:-1] <= LARGEST_STEP * (1 + 1e-12)).all()
+    # A jump of eight is three steps of two: two radii more.
+    assert len(steps) == len(radii) + 2
+    np.testing.assert_array_equal(without_gaps(radii[:1]), radii[:1])
+    assert len(without_gaps(radii[:0])) == 0
+
+
+def test_mostly_copies():
+    """Nearly all rows have enough copies, so nearly all radii are 0."""
+    rng = np.random.default_rng(0)
+    X = np.concatenate([np.repeat(rng.normal(size=(3, 4)), 60, axis=0), rng.normal(size=(6, 4))])
+    finder = FourC().fit(X)
+    assert finder.eps_ > 0
+    for copies in np.split(finder.labels_[:180], 3):
+        assert len(set(copies)) == 1

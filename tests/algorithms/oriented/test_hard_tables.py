@@ -99,9 +99,10 @@ def test_two_features(finder):
     [
         (FourC(1e-12, 5), FourC(1e6, 5)),
         (COPAC(20, 1e-12, 10), COPAC(20, 1e6, 10)),
+        (ERiC(20, 1e-12, 10), ERiC(20, 1e6, 10)),
         (CASH(60, 1e-12), CASH(60, 1e6)),
     ],
-    ids=["FourC", "COPAC", "CASH"],
+    ids=["FourC", "COPAC", "ERiC", "CASH"],
 )
 def test_a_radius_too_small_and_one_too_large(tiny, huge, refine):
     X, _ = planted_oriented(3, ((1, 100), (2, 100)), noise=0.1, random_state=0)

@@ -11,6 +11,8 @@ from subscape.algorithms.oriented.flats import squared_residuals
 from subscape.algorithms.oriented.separation import (
     Criterion,
     best_separation,
+    candidate_flats,
+    neighbourhood_flats,
     rank_flats,
     sampled_flats,
 )
@@ -40,6 +42,38 @@ def test_sampled_flats_go_through_rows(dim):
         away = X - centre
         off = np.square(away - away @ basis @ basis.T).sum(axis=1)
         assert np.sum(off < 1e-16) >= dim + 1
+
+
+@pytest.mark.parametrize(("p", "size"), [(5, 12), (5, 4), (30, 12)])
+def test_flats_fitted_to_neighbourhoods(p, size):
+    """Among rows of two lines far apart every neighbourhood is of one line."""
+    rng = np.random.default_rng(0)
+    directions = np.linalg.qr(rng.normal(size=(p, 2)))[0].T
+    X = np.concatenate([np.linspace(-1, 1, 60)[:, None] * line for line in directions])
+    X[60:] += 50
+    centres, bases = neighbourhood_flats(X, 1, 40, size, np.random.default_rng(1))
+    assert centres.shape == (40, p)
+    assert bases.shape == (40, p, 1)
+    for centre, basis in zip(centres, bases, strict=True):
+        away = X - centre
+        off = np.square(away - away @ basis @ basis.T).sum(axis=1)
+        assert np.sum(off < 1e-16) == 60
+
+
+def test_neighbourhoods_of_copies_span_no_flat():
+    X = np.repeat(np.eye(3), 40, axis=0)
+    centres, _ = neighbourhood_flats(X, 1, 20, 8, np.random.default_rng(0))
+    assert len(centres) == 0
+
+
+def test_half_of_the_candidates_are_fitted():
+    X = np.random.default_rng(0).normal(size=(200, 6))
+    centres, bases = candidate_flats(X, 2, 80, np.random.default_rng(0))
+    through = np.isclose(centres[:, None], X).all(axis=2).any(axis=1)
+    assert 30 <= through.sum() <= 40
+    assert (~through).sum() == 40
+    gram = bases.transpose(0, 2, 1) @ bases
+    np.testing.assert_allclose(gram, np.broadcast_to(np.eye(2), gram.shape), atol=1e-9)
 
 
 def test_a_line_separates_its_rows():
@@ -117,6 +151,24 @@ def test_max_dim_is_kept():
     assert set(finder.flat_dims_.tolist()) <= {0, 1}
     with pytest.raises(ValueError, match="max_dim=5"):
         LMCLUS(max_dim=5).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_many_lines_that_a_strict_search_leaves(seed):
+    """Ten lines in three dimensions: few stand out among all rows, the others after them."""
+    X, truth = planted_oriented(
+        3, ((1, 120),) * 10, noise=0.1, spread=0.003, random_state=400 + seed
+    )
+    finder = LMCLUS(random_state=0).fit(X)
+    assert finder.flat_dims_.tolist() == [1] * 10
+    assert clustering_error(finder.clustering_, truth) < 0.03
+
+
+def test_flats_of_four_dimensions():
+    X, truth = planted_oriented(10, ((4, 300),) * 3, noise=0.1, spread=0.01, random_state=5)
+    finder = LMCLUS(random_state=0).fit(X)
+    assert finder.flat_dims_.tolist() == [4, 4, 4]
+    assert clustering_error(finder.clustering_, truth) < 0.01
 
 
 def test_same_seed_same_labels():

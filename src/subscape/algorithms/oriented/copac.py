@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,6 +18,7 @@ from subscape.kernels.pairs import local_covariances
 
 from .attempts import Attempt, Sample, extended, sample_of, shortest
 from .neighbours import nearest_rows
+from .peeling import Ladder, peeled
 from .span import one_point, span_of
 
 FloatArray = NDArray[np.float64]
@@ -25,7 +27,7 @@ Labels = NDArray[np.intp]
 #: Settings tried where none are given: neighbours, explained variance, and radii in units of the
 #: typical spread across the local flats.
 NEIGHBOURS = (20, 40, 80)
-EXPLAINED = (0.8, 0.85, 0.9, 0.95)
+EXPLAINED = (0.85, 0.9, 0.95, 0.8)
 SPREADS = (1.5, 3.0, 6.0, 12.0)
 #: Distances that differ by less than this share are equal: rounding must not part rows.
 SLACK = 1e-9
@@ -85,7 +87,8 @@ class COPAC(SubspaceFinder):
     ----------
     n_neighbors : int or "auto", default="auto"
         Rows, itself included, that tell a row's flat (k); more than three per feature is a good
-        choice. "auto" tries a few, and keeps what describes the rows most briefly.
+        choice. "auto" tries a few, and keeps what describes the rows most briefly; with ``refine``
+        in rounds, each on the rows that the one before left as noise.
     eps : float or "auto", default="auto"
         Largest distance from each other's flats; "auto" as above.
     min_samples : int or "auto", default="auto"
@@ -113,16 +116,16 @@ class COPAC(SubspaceFinder):
         Dimension of the flat around each row (its local correlation dimension);
         -1 for rows outside the sample.
     n_neighbors_, eps_, min_samples_, explained_variance_ : int, float, int, float
-        The settings used.
+        The settings used; those of the first round if there were several.
     n_iter_ : int
-        Number of settings tried.
+        Number of settings tried in all rounds.
 
     Notes
     -----
     E. Achtert, C. Böhm, H.-P. Kriegel, P. Kröger and A. Zimek, *Robust, Complete, and Efficient
     Correlation Clustering*, SDM 2007, doi:10.1137/1.9781611972771.37. Rows that several clusters
     reach go with their first core; rows whose neighbours are all identical are compared by their
-    plain distance. The choice of the settings and ``refine`` are additions.
+    plain distance. The choice of the settings, the rounds and ``refine`` are additions.
 
     Examples
     --------
@@ -171,11 +174,19 @@ class COPAC(SubspaceFinder):
         span = span_of(X)
         given = (self.n_neighbors, self.eps, self.min_samples, self.explained_variance)
         sample = sample_of(span.rows, self.search_rows if "auto" in given else len(X))
-        tries = (
-            self._attempt(sample.X, local, setting, watch)
-            for setting, local in self._settings(sample)
-        )
-        chosen = shortest(tries, sample.X, watch, refine=self.refine)
+
+        def tries(k: int) -> Ladder:
+            return lambda rows: (
+                self._attempt(rows, local, setting, watch)
+                for setting, local in self._settings(rows, k, sample.share)
+            )
+
+        ladders = [tries(k) for k in self._sizes(sample)]
+        if "auto" in given and self.refine:
+            chosen = peeled(sample.X, ladders, watch)
+        else:
+            every = chain.from_iterable(ladder(sample.X) for ladder in ladders)
+            chosen = shortest(every, sample.X, watch, refine=self.refine)
         best, end = chosen.attempt, chosen.settled
         setting = best.setting
         if not sample.is_all:
@@ -194,7 +205,8 @@ class COPAC(SubspaceFinder):
         )  # fmt: skip
 
     def _attempt(self, X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
-        return flat_clusters(X, local, setting, watch)
+        """The clusters of the paper; rows need not agree on the directions of their flats."""
+        return flat_clusters(X, local, setting, 1.0, watch)
 
     def _one_cluster(self, table: Any) -> Found:
         found = one_point(super()._one_cluster(table))
@@ -205,21 +217,29 @@ class COPAC(SubspaceFinder):
         )  # fmt: skip
         return found
 
-    def _settings(self, sample: Sample) -> Iterator[tuple[Setting, LocalFlats]]:
-        """Settings to try on a sample, with the local flats they ask for."""
+    def _sizes(self, sample: Sample) -> list[int]:
+        """How many rows may tell a flat in a sample."""
         n, p = sample.X.shape
-        for k in self._given(self.n_neighbors, [max(size, p + 2) for size in NEIGHBOURS]):
+        sizes = [max(size, p + 2) for size in NEIGHBOURS]
+        if self.n_neighbors != "auto":
             # Numbers of rows that somebody chose are about the table, not about a sample of it.
-            k = int(k) if self.n_neighbors == "auto" else round(int(k) * sample.share)
-            k = min(n, max(2, k))
-            local = local_flats(sample.X, k)
-            size = max(2, k // 2)
-            if self.min_samples != "auto":
-                size = max(1, round(int(self.min_samples) * sample.share))
-            for explained in self._given(self.explained_variance, EXPLAINED):
-                spread = local.spread(local.dims(explained))
-                for eps in self._given(self.eps, [factor * spread for factor in SPREADS]):
-                    yield Setting(k, explained, eps, size), local
+            sizes = [round(int(self.n_neighbors) * sample.share)]
+        return sorted({min(n, max(2, size)) for size in sizes})
+
+    def _settings(
+        self, X: FloatArray, k: int, share: float
+    ) -> Iterator[tuple[Setting, LocalFlats]]:
+        """Settings to try on some rows, the smallest radius first, with the flats they ask for."""
+        local = local_flats(X, min(k, len(X)))
+        size = max(2, k // 2)
+        if self.min_samples != "auto":
+            size = max(1, round(int(self.min_samples) * share))
+        shares = self._given(self.explained_variance, EXPLAINED)
+        spreads = {explained: local.spread(local.dims(explained)) for explained in shares}
+        for factor in SPREADS if self.eps == "auto" else (None,):
+            for explained in shares:
+                eps = self.eps if factor is None else factor * spreads[explained]
+                yield Setting(k, explained, eps, size), local
 
     def _scaled(self, setting: Setting, sample: Sample) -> Setting:
         """The same neighbourhoods among all rows as in the sample."""
@@ -248,26 +268,31 @@ def local_flats(X: FloatArray, k: int) -> LocalFlats:
     return LocalFlats(np.maximum(values, 0.0), np.ascontiguousarray(axes.transpose(0, 2, 1)))
 
 
-def flat_clusters(X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
-    """The clusters of the paper among the rows of each local dimension below p."""
+def flat_clusters(
+    X: FloatArray, local: LocalFlats, setting: Setting, delta: float, watch: Watch
+) -> Attempt:
+    """Clusters among the rows of each local dimension below p, with directions up to ``delta``."""
     n, p = X.shape
     labels, cluster_dims = np.full(n, -1, np.intp), []
     local_dims = local.dims(setting.explained)
     radius, enough = setting.eps * (1 + SLACK), setting.min_samples
+    turn = delta * delta * (1 + SLACK) + SLACK
     for dim in np.unique(local_dims[local_dims < p]):
         rows = np.flatnonzero(local_dims == dim)
         if len(rows) < enough:
             continue
         part = np.ascontiguousarray(X[rows])
         across = np.ascontiguousarray(local.axes[rows, : p - dim])
+        along = np.ascontiguousarray(local.axes[rows, p - dim if delta < 1 else p :])
         order = np.random.default_rng(0).permutation(len(rows))
         core = np.zeros(len(rows), bool)
         for start in range(0, len(rows), BLOCK):
             some = np.arange(start, min(start + BLOCK, len(rows)))
-            core[some] = count_mutual(part, across, some, order, radius, enough) >= enough
+            counts = count_mutual(part, across, along, some, order, radius, turn, enough)
+            core[some] = counts >= enough
             if watch.out_of_time():
                 break
-        found = grow_mutual(part, across, core, radius)
+        found = grow_mutual(part, across, along, core, radius, turn)
         labels[rows] = np.where(found >= 0, found + len(cluster_dims), -1)
         cluster_dims += [dim] * (int(found.max(initial=-1)) + 1)
     return Attempt(setting, labels, np.array(cluster_dims, np.intp), enough, local_dims)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from subscape.algorithms.base import Found, Watch
 from subscape.core import SubspaceClustering
-from subscape.kernels.pairs import connect_pairs
 
 from .attempts import Attempt
-from .copac import COPAC, SLACK, FloatArray, Labels, LocalFlats, Setting
-
-#: Numbers held at a time when rows are compared.
-BLOCK = 4_000_000
+from .copac import COPAC, FloatArray, Labels, LocalFlats, Setting, flat_clusters
 
 
 class ERiC(COPAC):
@@ -35,7 +29,8 @@ class ERiC(COPAC):
     ----------
     n_neighbors : int or "auto", default="auto"
         Rows, itself included, that tell a row's flat (k). "auto" tries a few, and keeps what
-        describes the rows most briefly.
+        describes the rows most briefly; with ``refine`` in rounds, each on the rows that the one
+        before left as noise.
     eps : float or "auto", default="auto"
         Largest distance from each other's flats (tau); "auto" as above.
     min_samples : int or "auto", default="auto"
@@ -67,15 +62,16 @@ class ERiC(COPAC):
     local_dims_ : array of shape (n_rows,)
         Dimension of the flat around each row; -1 for rows outside the sample.
     n_neighbors_, eps_, min_samples_, explained_variance_ : int, float, int, float
-        The settings used.
+        The settings used; those of the first round if there were several.
     n_iter_ : int
-        Number of settings tried.
+        Number of settings tried in all rounds.
 
     Notes
     -----
     E. Achtert, C. Böhm, H.-P. Kriegel, P. Kröger and A. Zimek, *On Exploring Complex Relationships
     of Correlation Clusters*, SSDBM 2007, doi:10.1109/SSDBM.2007.21. Distances from flats are
-    compared with ``eps`` itself. The choice of the settings and ``refine`` are additions.
+    compared with ``eps`` itself. The choice of the settings, the rounds and ``refine`` are
+    additions.
 
     Examples
     --------
@@ -133,65 +129,8 @@ class ERiC(COPAC):
         return found
 
     def _attempt(self, X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
-        """The clusters of the paper among the rows of each local dimension below p."""
-        n, p = X.shape
-        labels, dims = np.full(n, -1, np.intp), []
-        local_dims = local.dims(setting.explained)
-        for dim in np.unique(local_dims[local_dims < p]):
-            rows = np.flatnonzero(local_dims == dim)
-            if len(rows) < setting.min_samples or watch.out_of_time():
-                continue
-            axes = local.axes[rows]
-            pairs = np.concatenate(
-                [
-                    np.zeros((0, 2), np.int32),
-                    *alike_pairs(X[rows], axes, int(dim), setting.eps, self.delta),
-                ]
-            )
-            sizes = 1 + np.bincount(pairs.ravel(), minlength=len(rows))
-            found = connect_pairs(pairs, sizes >= setting.min_samples)
-            labels[rows] = np.where(found >= 0, found + len(dims), -1)
-            dims += [dim] * (int(found.max(initial=-1)) + 1)
-        return Attempt(setting, labels, np.array(dims, np.intp), setting.min_samples, local_dims)
-
-
-def alike_pairs(
-    X: FloatArray, axes: FloatArray, dim: int, eps: float, delta: float
-) -> Iterator[NDArray[np.int32]]:
-    """Pairs of rows on each other's flats, which have the same directions up to ``delta``.
-
-    Parameters
-    ----------
-    X : (n, p) array
-    axes : (n, p, p) array
-        Orthonormal directions of each row, one per line, the ``dim`` of the flat last.
-    dim : int
-    eps, delta : float
-    """
-    n, p = X.shape
-    across = axes[:, : p - dim].reshape(-1, p)
-    along = axes[:, p - dim :].reshape(-1, p)
-    height = np.einsum("ncp,np->nc", axes[:, : p - dim], X)
-    size = max(1, BLOCK // (n * max(p - dim, dim * dim)))
-    for start in range(0, n, size):
-        some = np.arange(start, min(start + size, n))
-        rows = slice(start * (p - dim), (start + len(some)) * (p - dim))
-        there = (X @ across[rows].T).reshape(n, len(some), p - dim) - height[some]
-        back = (across @ X[some].T).reshape(n, p - dim, len(some)) - height[:, :, None]
-        far = np.maximum(np.square(there).sum(axis=2), np.square(back).sum(axis=1))
-        alike = far <= (eps * (1 + SLACK)) ** 2
-        if dim:
-            rows = slice(start * dim, (start + len(some)) * dim)
-            cosines = np.square(along @ along[rows].T).reshape(n, dim, len(some), dim)
-            # What of a direction lies in the other flat; the one that fits worst decides.
-            inside = np.minimum(
-                cosines.sum(axis=1).min(axis=2, initial=1.0),
-                cosines.sum(axis=3).min(axis=1, initial=1.0),
-            )
-            alike &= 1 - inside <= delta * delta * (1 + SLACK) + SLACK
-        j, i = np.nonzero(alike)
-        i = some[i]
-        yield np.stack([i[i < j], j[i < j]], axis=1).astype(np.int32)
+        """The clusters of the paper; rows must agree on the directions of their flats."""
+        return flat_clusters(X, local, setting, float(self.delta), watch)
 
 
 def parents_of(

@@ -17,6 +17,7 @@ from subscape.kernels.pairs import connect_pairs, pair_covariances, pairs_on_fla
 
 from .attempts import Attempt, Sample, extended, sample_of, shortest
 from .neighbours import ClosePairs, nearest_rows, pairs_within
+from .peeling import Ladder, peeled
 from .span import one_point, span_of
 
 FloatArray = NDArray[np.float64]
@@ -25,6 +26,10 @@ Labels = NDArray[np.intp]
 #: Settings tried where none are given: rows that make a core, and shares of rows to be cores.
 CORE_SIZES = (5, 10, 20, 40)
 CORE_SHARES = (0.3, 0.5, 0.65, 0.8, 0.86, 0.92)
+#: Radii grow by at most this factor from one setting to the next.
+LARGEST_STEP = 2.0
+#: In rounds fewer sizes do: 36 planted tables gave the same or better clusters than with four.
+ROUND_SIZES = (5, 20)
 #: Distances that differ by less than this share are equal: rounding must not part rows.
 SLACK = 1e-9
 #: Directions below this share of the widest are rounding.
@@ -62,7 +67,9 @@ class FourC(SubspaceFinder):
     ----------
     eps : float or "auto", default="auto"
         Radius of the balls, and the largest distance of neighbours. "auto" tries several, and
-        keeps the one whose clusters describe the rows most briefly.
+        keeps the one whose clusters describe the rows most briefly. With ``refine`` that is done in
+        rounds: rows left as noise are searched again with radii of their own, because flats
+        differ in density.
     min_samples : int or "auto", default="auto"
         Rows, itself included, that make a row a core (mu); "auto" as above.
     max_dim : int, optional
@@ -95,16 +102,16 @@ class FourC(SubspaceFinder):
         Number of strong directions around each row (its correlation dimension); -1 for rows
         outside the sample.
     eps_, min_samples_ : float, int
-        The settings used.
+        The settings used; those of the first round if there were several.
     n_iter_ : int
-        Number of settings tried.
+        Number of settings tried in all rounds.
 
     Notes
     -----
     C. Böhm, K. Kailing, P. Kröger and A. Zimek, *Computing Clusters of Correlation Connected
     Objects*, SIGMOD 2004, doi:10.1145/1007568.1007620. Rows that several clusters reach go with
-    their first core; the paper leaves them to the order of the search. The choice of the settings
-    and ``refine`` are additions.
+    their first core; the paper leaves them to the order of the search. The choice of the settings,
+    the rounds and ``refine`` are additions.
 
     Examples
     --------
@@ -175,8 +182,20 @@ class FourC(SubspaceFinder):
 
         asked = self.eps == "auto" or self.min_samples == "auto"
         sample = sample_of(span.rows, self.search_rows if asked else len(X))
-        tries = (attempt(sample.X, *setting) for setting in self._settings(sample))
-        chosen = shortest(tries, sample.X, watch, refine=self.refine, pieces=True)
+        if asked and self.refine:
+
+            def ladder(size: int) -> Ladder:
+                return lambda rows: (attempt(rows, *s) for s in self._settings(rows, size))
+
+            sizes = self._sizes(sample, ROUND_SIZES)
+            chosen = peeled(sample.X, [ladder(size) for size in sizes], watch)
+        else:
+            tries = (
+                attempt(sample.X, *setting)
+                for size in self._sizes(sample, CORE_SIZES)
+                for setting in self._settings(sample.X, size)
+            )
+            chosen = shortest(tries, sample.X, watch, refine=self.refine, pieces=True)
         best, end = chosen.attempt, chosen.settled
         eps, size = best.setting
         if not sample.is_all:
@@ -268,25 +287,36 @@ class FourC(SubspaceFinder):
         strong = (values > np.maximum(least, ROUNDING * widest)) & (widest > 0)
         return strong.sum(axis=1)
 
-    def _settings(self, sample: Sample) -> Iterator[Setting]:
-        """Settings to try on a sample; a single one if both are given."""
-        X = sample.X
-        if self.min_samples == "auto":
-            sizes = sorted({min(size, len(X)) for size in CORE_SIZES})
-        else:
-            sizes = [max(1, round(int(self.min_samples) * sample.share))]
-        for size in sizes:
-            if self.eps != "auto":
-                yield Setting(float(self.eps), size)
-                continue
-            farthest = X[nearest_rows(X, min(size, len(X)))[:, -1]] - X
-            radii = np.sqrt(np.square(farthest).sum(axis=1))
-            if radii.max() <= 0:
-                # Every row has copies enough: a radius below the distance of others will do.
-                yield Setting(float(np.abs(X).max()) * 1e-6, size)
-            for radius in np.unique(np.quantile(radii, CORE_SHARES)):
-                if radius > 0:
-                    yield Setting(float(radius), size)
+    def _sizes(self, sample: Sample, candidates: tuple[int, ...]) -> list[int]:
+        """How many rows may make a core in a sample."""
+        if self.min_samples != "auto":
+            return [max(1, round(int(self.min_samples) * sample.share))]
+        return sorted({min(size, len(sample.X)) for size in candidates})
+
+    def _settings(self, X: FloatArray, size: int) -> Iterator[Setting]:
+        """Settings to try on some rows, the smallest radius first; a single one if it is given."""
+        if self.eps != "auto":
+            yield Setting(float(self.eps), size)
+            return
+        farthest = X[nearest_rows(X, min(size, len(X)))[:, -1]] - X
+        radii = np.sqrt(np.square(farthest).sum(axis=1))
+        steps = np.unique(np.quantile(radii, CORE_SHARES))
+        if not steps.any():
+            # Rows have copies enough: a radius below the distance of others will do.
+            yield Setting(max(float(np.abs(X).max()) * 1e-6, np.finfo(float).tiny), size)
+        for radius in without_gaps(steps[steps > 0]):
+            yield Setting(float(radius), size)
+
+
+def without_gaps(radii: FloatArray) -> FloatArray:
+    """Ascending radii with others put in between where one is far above the one before."""
+    jumps = radii[1:] / radii[:-1]
+    parts = np.where(jumps > LARGEST_STEP, np.ceil(np.log(jumps) / np.log(LARGEST_STEP)), 1)
+    between = [
+        low * jump ** (np.arange(n) / n)
+        for low, jump, n in zip(radii[:-1], jumps, parts.astype(int), strict=True)
+    ]
+    return np.concatenate([*between, radii[-1:]])
 
 
 def modal_dims(labels: Labels, local: Labels) -> Labels:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -17,16 +17,17 @@ from subscape.core.errors import SubscapeError
 from .attempts import Attempt, shortest
 from .description import ROWS_PER_DIMENSION
 from .flats import squared_residuals
+from .peeling import peeled
 from .separation import Criterion, best_separation
 from .span import one_point, span_of
 
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.intp]
 
-#: Sensitivities tried where none is given; with the root of the discriminability their roots.
-SENSITIVITIES = (6.0, 3.0, 1.5)
-#: Searches that must agree before the others are left out.
-AGREEMENT = 3
+#: Sensitivities tried where none is given; with the root of the discriminability their roots. The
+#: lax one finds what is hard to see, and cuts to pieces what is not.
+STRICT = (6.0, 3.0)
+LAX = 1.5
 #: By default flats have at most so many dimensions.
 MOST_DIMS = 10
 #: The rows left at the end are a cluster if the variance across a flat is below this share of the
@@ -51,16 +52,18 @@ class LMCLUS(SubspaceFinder):
         Largest dimension of a flat (K); by default one less than the features, at most 10.
     sensitivity : float or "auto", default="auto"
         How clearly a flat must separate its rows (Gamma): depth of the valley times the
-        discriminability of its sides. "auto" tries 6, 3 and 1.5, and keeps the one whose clusters
-        describe the rows most briefly.
+        discriminability of its sides. "auto" tries 6 and 3, and keeps the one whose clusters
+        describe the rows most briefly; then rows left as noise are searched with 1.5. Without
+        ``refine`` all three are tried on all rows.
     min_cluster_size : int, default=20
         Fewer rows are no cluster.
     n_clusters_hint : int, default=10
         Clusters to expect (S); the more, the more flats are sampled.
     sampling_error : float, default=1e-4
         How likely a cluster of average size may be missed by all samples.
-    max_samples : int, default=1000
-        Most flats sampled per dimension.
+    max_samples : int, default=200
+        Most flats tried per dimension. Half of them go through sampled rows, the others are fitted
+        to neighbourhoods.
     n_bins : int, default=100
         Bins of the histograms.
     goodness : {"squared", "sqrt"}, default="squared"
@@ -69,7 +72,7 @@ class LMCLUS(SubspaceFinder):
         Take the lowest dimension that separates rows. False goes on to higher ones within the
         rows cut off, as the paper does.
     n_init : int, default=3
-        Searches per sensitivity; fewer if three of them have settled on the same best clusters.
+        Searches per sensitivity; fewer if two of them have settled on the same best clusters.
     refine : bool, default=True
         Join the pieces of a flat and put every row where it fits best, noise included, as long as
         that shortens the description of the rows. False gives the clusters of the search.
@@ -86,7 +89,7 @@ class LMCLUS(SubspaceFinder):
         Dimension of each cluster's flat: by the shortest description, or the one it was found
         with if ``refine`` is off.
     sensitivity_ : float
-        The sensitivity used.
+        The sensitivity used; that of the first round if there were several.
     n_iter_ : int
         Number of searches.
 
@@ -95,9 +98,10 @@ class LMCLUS(SubspaceFinder):
     R. Haralick and R. Harpaz, *Linear manifold clustering in high dimensional spaces by stochastic
     search*, Pattern Recognition 40 (2007), doi:10.1016/j.patcog.2007.01.020. The cut of the
     histograms is that of J. Kittler and J. Illingworth, *Minimum error thresholding*, Pattern
-    Recognition 19 (1986), doi:10.1016/0031-3203(86)90030-0. Additions: every other sample is drawn
-    from a neighbourhood, the best samples are fitted to the rows they separate, the rows left at
-    the end may be a cluster, ``refine``, and the choice of the sensitivity.
+    Recognition 19 (1986), doi:10.1016/0031-3203(86)90030-0. Additions: most flats come from
+    neighbourhoods, half of all are fitted instead of sampled, the best are fitted once more to the
+    rows they separate, the rows left at the end may be a cluster, ``refine``, and the choice of
+    the sensitivity.
 
     Examples
     --------
@@ -135,7 +139,7 @@ class LMCLUS(SubspaceFinder):
         min_cluster_size: int = 20,
         n_clusters_hint: int = 10,
         sampling_error: float = 1e-4,
-        max_samples: int = 1000,
+        max_samples: int = 200,
         n_bins: int = 100,
         goodness: str = "squared",
         stop_at_first: bool = True,
@@ -169,8 +173,17 @@ class LMCLUS(SubspaceFinder):
 
     def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
         span = span_of(X)
-        attempts = self._attempts(span.rows, seed, watch)
-        chosen = shortest(attempts, span.rows, watch, refine=self.refine, agreement=AGREEMENT)
+
+        def attempt(rows: FloatArray, sensitivity: float) -> Attempt:
+            rng = np.random.default_rng(seed.spawn(1)[0])
+            return self._clusters(rows, sensitivity, rng, watch)
+
+        if self.refine:
+            chosen = peeled(span.rows, self._ladders(attempt, len(X)), watch, flat_first=False)
+        else:
+            sensitivities = self._sensitivities(STRICT) + self._sensitivities((LAX,))
+            tries = (attempt(span.rows, sensitivity) for sensitivity in sensitivities)
+            chosen = shortest(tries, span.rows, watch, refine=False)
         best, end = chosen.attempt, chosen.settled
         labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
         return span.found(labels, dims, chosen.tried, sensitivity_=best.setting)
@@ -180,16 +193,37 @@ class LMCLUS(SubspaceFinder):
         found.attributes["sensitivity_"] = self.sensitivity
         return found
 
-    def _attempts(
-        self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch
-    ) -> Iterator[Attempt]:
-        sensitivities = [self.sensitivity]
-        if self.sensitivity == "auto":
-            root = self.goodness == "sqrt"
-            sensitivities = [math.sqrt(s) if root else s for s in SENSITIVITIES]
-        sensitivities = sensitivities * self.n_init
-        for sensitivity, child in zip(sensitivities, seed.spawn(len(sensitivities)), strict=True):
-            yield self._clusters(X, float(sensitivity), np.random.default_rng(child), watch)
+    def _ladders(
+        self, attempt: Callable[[FloatArray, float], Attempt], n: int
+    ) -> list[Callable[[FloatArray], Iterator[Attempt]]]:
+        """Strict searches of all n rows, and lax ones of what they leave."""
+
+        def strict(rows: FloatArray) -> Iterator[Attempt]:
+            # What these find in all rows they find at once, until nothing is left to find.
+            sensitivities = self._sensitivities(STRICT) if len(rows) == n else []
+            empty = 0
+            for sensitivity in sensitivities:
+                tried = attempt(rows, sensitivity)
+                yield tried
+                empty = 0 if len(tried.dims) else empty + 1
+                if empty == len(STRICT):
+                    break
+
+        def lax(rows: FloatArray) -> Iterator[Attempt]:
+            for sensitivity in self._sensitivities((LAX,)):
+                tried = attempt(rows, sensitivity)
+                yield tried
+                if not len(tried.dims):
+                    break
+
+        return [strict, lax] if self.sensitivity == "auto" else [lax]
+
+    def _sensitivities(self, candidates: tuple[float, ...]) -> list[float]:
+        """Sensitivities to search with, one after the other."""
+        if self.sensitivity != "auto":
+            return [float(self.sensitivity)] * self.n_init
+        root = self.goodness == "sqrt"
+        return [math.sqrt(value) if root else value for value in candidates] * self.n_init
 
     def _clusters(
         self, X: FloatArray, sensitivity: float, rng: np.random.Generator, watch: Watch

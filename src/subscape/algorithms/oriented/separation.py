@@ -12,6 +12,7 @@ from subscape.kernels.valleys import minimum_error_cuts
 from .flats import Flat, fitted_flat, squared_residuals
 
 FloatArray = NDArray[np.float64]
+Indices = NDArray[np.intp]
 
 #: Distances computed in one go.
 BLOCK = 2_000_000
@@ -19,8 +20,10 @@ BLOCK = 2_000_000
 RANKING_ROWS = 1000
 FINALISTS = 5
 FITS = 2
-#: Every other flat goes through a row and some of its neighbours: this share of the rows.
+#: A quarter of the flats go through a row and some of its neighbours: this share of the rows.
+#: Half of them are fitted to these neighbours, or to so many times the rows that a flat takes.
 NEIGHBOURHOOD = 0.1
+NEAREST = 4
 #: A direction shorter than this share of the longest adds none to a flat.
 DEGENERATE = 1e-10
 #: Distances below this share of the longest row are rounding: all rows are on the flat.
@@ -38,6 +41,13 @@ class Criterion(NamedTuple):
     """Fewer rows close to a flat are no group."""
 
 
+class Ranking(NamedTuple):
+    """How clearly each of several flats separates rows, and the distance at which it cuts."""
+
+    goodness: FloatArray
+    thresholds: FloatArray
+
+
 class Separation(NamedTuple):
     """A flat, the distance within which rows belong to it, and how clearly they are apart."""
 
@@ -51,41 +61,60 @@ def best_separation(
 ) -> Separation | None:
     """The flat of this dimension that separates its rows most clearly; None if none does.
 
-    Flats through ``dim + 1`` sampled rows are ranked on some of the rows; the best are fitted to
-    the rows they separate, and compared on all rows.
+    Flats through sampled rows and flats fitted to neighbourhoods are ranked on some of the rows;
+    the best are fitted to the rows they separate, ranked again, and the first measured on all rows.
     """
     ranked = X if len(X) <= RANKING_ROWS else X[rng.choice(len(X), RANKING_ROWS, replace=False)]
-    centres, bases = sampled_flats(ranked, dim, n_samples, rng)
+    centres, bases = candidate_flats(ranked, dim, n_samples, rng)
     if not len(centres):
         return None
-    fewer = max(2, criterion.min_size * len(ranked) // len(X))
-    goodness, thresholds = rank_flats(ranked, centres, bases, criterion._replace(min_size=fewer))
+    fewer = criterion._replace(min_size=max(2, criterion.min_size * len(ranked) // len(X)))
+    goodness, reach = rank_flats(ranked, centres, bases, fewer)
     chosen = np.argsort(-goodness, kind="stable")[:FINALISTS]
     chosen = chosen[goodness[chosen] > -np.inf]
-    best: Separation | None = None
+    if not len(chosen):
+        return None
+    goodness, reach = goodness[chosen], reach[chosen]
     finalists = [Flat(centres[i], bases[i]) for i in chosen]
-    reach = thresholds[chosen]
-    for again in range(1 + FITS):
-        if again:
-            finalists = [_fitted(ranked, *pair) for pair in zip(finalists, reach, strict=True)]
-        if not finalists:
-            break
-        goodness, reach = rank_flats(
-            X,
-            np.array([flat.centre for flat in finalists]),
-            np.array([flat.basis for flat in finalists]),
-            criterion,
-        )
+    best = Separation(finalists[0], float(reach[0]), float(goodness[0]))
+    for _ in range(FITS):
+        finalists = [_fitted(ranked, *pair) for pair in zip(finalists, reach, strict=True)]
+        goodness, reach = _judged(ranked, finalists, fewer)
         i = int(goodness.argmax())
-        if goodness[i] > (-np.inf if best is None else best.goodness):
+        if goodness[i] > best.goodness:
             best = Separation(finalists[i], float(reach[i]), float(goodness[i]))
-    return best
+    if ranked is X:
+        return best
+    again = [best.flat, _fitted(X, best.flat, best.threshold)]
+    goodness, reach = _judged(X, again, criterion)
+    i = int(goodness.argmax())
+    if goodness[i] == -np.inf:
+        return None
+    return Separation(again[i], float(reach[i]), float(goodness[i]))
+
+
+def _judged(X: FloatArray, flats: list[Flat], criterion: Criterion) -> Ranking:
+    centres = np.array([flat.centre for flat in flats])
+    return rank_flats(X, centres, np.array([flat.basis for flat in flats]), criterion)
 
 
 def _fitted(X: FloatArray, flat: Flat, reach: float) -> Flat:
     """The flat fitted to the rows within reach of it; itself if they are too few."""
     near = squared_residuals(X, [flat])[:, 0] < reach**2
     return fitted_flat(X[near], flat.dim) if near.sum() > flat.dim + 1 else flat
+
+
+def candidate_flats(
+    X: FloatArray, dim: int, n_samples: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Centres and bases of flats through rows and, as many, of flats fitted to neighbourhoods."""
+    n_fitted = n_samples // 2
+    parts = [sampled_flats(X, dim, n_samples - n_fitted, rng)]
+    for size in (NEAREST * (dim + 1), int(NEIGHBOURHOOD * len(X))):
+        if dim + 1 < size < len(X):
+            parts.append(neighbourhood_flats(X, dim, n_fitted // 2, size, rng))
+    centres, bases = zip(*parts, strict=True)
+    return np.concatenate(centres), np.concatenate(bases)
 
 
 def sampled_flats(
@@ -100,8 +129,7 @@ def sampled_flats(
     close = max(2 * dim, int(NEIGHBOURHOOD * n))
     if close < n:
         local = some[::2]
-        squares = np.einsum("ij,ij->i", X, X)
-        near = np.argpartition(squares - 2 * (X[local[:, 0]] @ X.T), close - 1, axis=1)
+        near = _nearest(X, local[:, 0], close)
         picked = rng.integers(close, size=(len(local), dim))
         local[:, 1:] = np.take_along_axis(near, picked, axis=1)
     centres = X[some[:, 0]]
@@ -112,9 +140,32 @@ def sampled_flats(
     return centres[proper], bases[proper]
 
 
+def neighbourhood_flats(
+    X: FloatArray, dim: int, n_samples: int, size: int, rng: np.random.Generator
+) -> tuple[FloatArray, FloatArray]:
+    """Centres (m, p) and bases (m, p, dim) of flats fitted to the nearest rows of some rows."""
+    near = X[_nearest(X, rng.integers(len(X), size=n_samples), size)]
+    centres = near.mean(axis=1)
+    near -= centres[:, None]
+    if size > X.shape[1]:
+        values, axes = np.linalg.eigh(near.transpose(0, 2, 1) @ near)
+        bases, squares = axes[:, :, : -dim - 1 : -1], values[:, -dim]
+    else:
+        _, singular, right = np.linalg.svd(near, full_matrices=False)
+        bases, squares = right[:, :dim].transpose(0, 2, 1), np.square(singular[:, dim - 1])
+    proper = squares > np.square(DEGENERATE * np.abs(X).max())
+    return centres[proper], np.ascontiguousarray(bases[proper])
+
+
+def _nearest(X: FloatArray, rows: Indices, size: int) -> Indices:
+    """The nearest rows, in no order, of some rows."""
+    apart = np.einsum("ij,ij->i", X, X) - 2 * (X[rows] @ X.T)
+    return np.argpartition(apart, size - 1, axis=1)[:, :size]
+
+
 def rank_flats(
     X: FloatArray, centres: FloatArray, bases: FloatArray, criterion: Criterion
-) -> tuple[FloatArray, FloatArray]:
+) -> Ranking:
     """Goodness of each flat's separation, and the distance at which it cuts."""
     (m, p, dim), n = bases.shape, len(X)
     n_bins, squared, least = criterion
@@ -138,4 +189,4 @@ def rank_flats(
         cut = minimum_error_cuts(histograms.reshape(-1, n_bins), squared, least)
         goodness[some] = np.where(widest > rounding, cut.goodness, -np.inf)
         thresholds[some] = (cut.bins + 1) / scale
-    return goodness, thresholds
+    return Ranking(goodness, thresholds)
