@@ -101,7 +101,7 @@ def test_the_hidden_view_is_found(coordination):
         X, (known, hidden) = planted_views(300, 6, n_clusters=(3, 3), random_state=seed)
         finder = CIB(coordination=coordination, n_init=5, random_state=0).fit(X, given=known)
         scores.append(normalized_mutual_info_score(hidden, finder.labels_))
-    assert sum(score > 0.9 for score in scores) >= 9
+    assert min(scores) > 0.9
 
 
 @pytest.mark.parametrize("binning", ["uniform", "quantile"])

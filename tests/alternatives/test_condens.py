@@ -18,7 +18,7 @@ def test_the_hidden_view_is_found(parameters):
         X, (known, hidden) = planted_views(300, 6, n_clusters=(3, 3), random_state=seed)
         finder = CondEns(random_state=0, **parameters).fit(X, given=known)
         scores.append(normalized_mutual_info_score(hidden, finder.labels_))
-    assert sum(score > 0.9 for score in scores) >= 9
+    assert min(scores) > 0.9
 
 
 def shifted(seed):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 import pytest
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from subscape.alternatives import MAXIMUS
-from subscape.alternatives.maximus import unexplained
+from subscape.alternatives.starts import unexplained
 from subscape.core import ConstantFeatureWarning
 from subscape.datasets import planted_views
 from subscape.measures import (
@@ -40,21 +42,37 @@ def test_the_hidden_factor_of_xor_data(realise):
     assert sum(score > 0.9 for score in found) >= 9
 
 
-def test_certificate_program_and_labels_on_two_views():
-    """Views of two clusters are equally strong; of more, the hidden one may itself exceed 1.3."""
+@pytest.mark.parametrize("n_clusters", [2, 3])
+def test_certificate_program_and_labels_on_two_views(n_clusters):
+    """Where a view is much longer than the other, no clustering keeps both limits.
+
+    The hidden one then exceeds 1.3 itself, and is all that can be asked for.
+    """
     found = []
     for seed in range(10):
-        X, (known, hidden) = planted_views(400, 6, n_clusters=(2, 2), random_state=seed)
+        X, (known, hidden) = planted_views(400, 6, n_clusters=(n_clusters,) * 2, random_state=seed)
         finder = MAXIMUS(random_state=0).fit(X, given=known)
         (least,), (planned,), (labels,) = (
             finder.certificate_, finder.target_similarity_, finder.similarity_,
         )  # fmt: skip
         assert least * (1 - 1e-12) <= planned <= 1.005 * least
         assert least * (1 - 1e-12) <= labels <= 1.1 * least
-        free = KMeans(2, n_init=10, random_state=0).fit(X).inertia_
-        assert finder.inertia_[0] <= 1.3 * free
+        free = KMeans(n_clusters, n_init=10, random_state=0).fit(X).inertia_
+        means = np.array([X[hidden.labels() == c].mean(axis=0) for c in range(n_clusters)])
+        itself = np.square(X - means[hidden.labels()]).sum()
+        assert finder.inertia_[0] <= max(1.3 * free, 1.02 * itself)
         found.append(normalized_mutual_info_score(hidden, finder.labels_))
-    assert sum(score > 0.9 for score in found) >= 8
+    assert min(found) > 0.7
+    assert sum(score > 0.9 for score in found) >= 9
+
+
+def test_a_limit_that_binds_takes_seconds():
+    """5,000 x 40 in 8 clusters with one view only: anything but it is far from the best."""
+    X, (known,) = planted_views(5000, 40, n_clusters=(8,), random_state=2)
+    start = time.process_time()
+    finder = MAXIMUS(random_state=0).fit(X, given=known)
+    assert time.process_time() - start < 10
+    assert 1.09 < finder.similarity_[0] / finder.certificate_[0] <= 1.1
 
 
 @pytest.mark.parametrize("n_clusters", [3, 5])
@@ -104,8 +122,8 @@ def test_cycles_keep_the_limits_and_never_cost_inertia():
     X, views = planted_views(300, 8, n_clusters=(3, 3, 3), random_state=5)
     plain = MAXIMUS(n_alternatives=2, random_state=0).fit(X, given=views[0])
     again = MAXIMUS(n_alternatives=2, cycles=2, random_state=0).fit(X, given=views[0])
-    assert (again.similarity_ <= 1.105 * again.certificate_).all()
-    assert again.inertia_.sum() <= plain.inertia_.sum() * 1.01
+    assert (again.similarity_ <= 1.1 * again.certificate_).all()
+    assert again.inertia_.sum() <= plain.inertia_.sum() * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("binning", ["quantile", "mdl"])

@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
 from subscape.algorithms.base import Watch
 from subscape.alternatives.matching import best_matching, known_profiles
 from subscape.alternatives.placing import Limits, place_rows, placed_kmeans, squared_distances
 from subscape.alternatives.plans import Plan, least_similarities, plan_regions
+from subscape.alternatives.prices import similarity_prices
 from subscape.alternatives.regions import Regions
 from subscape.alternatives.voting import assign_within_capacities, nearest_first, vote
 
@@ -125,7 +127,47 @@ def test_rows_are_placed_near_the_least_cost(seed):
     assert set(labels) == {0, 1}
 
 
-def test_many_rows_are_placed_by_prices_from_a_sample():
+@pytest.mark.parametrize(("q", "k", "n_known"), [(3, 3, 1), (3, 3, 2), (2, 4, 1), (4, 2, 1)])
+def test_prices_solve_the_linear_program(q, k, n_known):
+    """Shares keep the limits, and cost what the program that has every row in it costs."""
+    X, regions, _, labels = setting(5, 200, 3, q, n_known)
+    known = known_profiles(regions, labels, k)
+    costs = squared_distances(X, X[:k])
+    free = costs.argmin(axis=1)
+    least = least_similarities(regions, known, k, Watch())
+    limits = [
+        value + 0.3 * max(each.similarity(free, k) - value, 0.01 * value)
+        for each, value in zip(known, least, strict=True)
+    ]
+    found = similarity_prices(costs, known, limits, Watch())
+    np.testing.assert_allclose(found.shares.sum(axis=1), 1)
+    for each, limit in zip(known, limits, strict=True):
+        assert best_matching(each.weights.T @ found.shares) <= 1.002 * limit
+    assert (found.shares * costs).sum() == pytest.approx(least_cost(costs, known, limits), rel=5e-3)
+    again = similarity_prices(costs, known, limits, Watch(), found)
+    np.testing.assert_allclose(
+        (again.shares * costs).sum(), (found.shares * costs).sum(), rtol=2e-3
+    )
+
+
+def least_cost(costs, known, limits):
+    """The program as it stands: one constraint per matching."""
+    n, k = costs.shape
+    rows = []
+    for each, limit in zip(known, limits, strict=True):
+        short, wide = min(k, each.n_clusters), max(k, each.n_clusters)
+        for pick in permutations(range(wide), short):
+            row = np.zeros((n, k))
+            for i, j in enumerate(pick):
+                a, b = (i, j) if k >= each.n_clusters else (j, i)
+                row[:, b] = each.weights[:, a]
+            rows.append(row.ravel() / limit)
+    once = np.kron(np.eye(n), np.ones(k))
+    solution = linprog(costs.ravel(), np.array(rows), np.ones(len(rows)), once, np.ones(n))
+    return solution.fun
+
+
+def test_many_rows_are_placed_by_prices():
     X, _, known, _ = setting(3, 3000, 4, 3)
     centres = X[:3]
     limits = Limits.above([known[0].certificate], [0.002 * known[0].certificate])

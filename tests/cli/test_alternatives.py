@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from subscape.alternatives import MAXIMUS
+from subscape.alternatives.registry import METHODS
 from subscape.cli.finder_inputs import scaled
 from subscape.core.formats import read_clusterings, read_together
 from subscape.datasets import planted_views
@@ -39,7 +40,7 @@ def test_rows_are_matched_by_name_or_by_order(run, views):
         np.testing.assert_array_equal(found.labels(), expected.labels_)
 
 
-@pytest.mark.parametrize("method", ["MAXIMUS", "coala", "CIB", "CondEns", "MetaClustering"])
+@pytest.mark.parametrize("method", ["coala", *METHODS])
 def test_every_method_writes_clusterings_and_labels(run, views, method):
     parameters = ["-p", "n_base=20"] if method == "MetaClustering" else []
     result = run("alternatives", "data.csv", "--id", "id", "-g", "named.csv", "-n", "2", "--method",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import Interval
 from threadpoolctl import threadpool_limits
 
 from subscape.algorithms.numbering import by_first_row
@@ -17,10 +19,30 @@ from subscape.core.errors import FewDistinctRowsWarning, SubscapeError, count
 
 from .base import Found, MultiClusteringFinder, Watch, found_several
 
-__all__ = ["Alternative", "AlternativeFinder", "Alternatives", "joined", "numbered", "run_numbers"]
+__all__ = [
+    "COUNT",
+    "RESTART_CONSTRAINTS",
+    "SHARED_CONSTRAINTS",
+    "Alternative",
+    "AlternativeFinder",
+    "Alternatives",
+    "joined",
+    "numbered",
+    "run_numbers",
+]
 
 #: Clusters of the reference and of the alternative where neither is told.
 USUAL_CLUSTERS = 3
+#: What the parameters that all of them have may be; and those of finders with several starts.
+COUNT = Interval(Integral, 1, None, closed="left")
+SHARED_CONSTRAINTS: dict[str, list[Any]] = {
+    "n_clusters": [COUNT, None],
+    "n_alternatives": [COUNT],
+    "max_time": [Interval(Real, 0, None, closed="neither"), None],
+    "random_state": [object],
+    "progress": [callable, "boolean", None],
+}
+RESTART_CONSTRAINTS = SHARED_CONSTRAINTS | {"n_init": [COUNT], "n_jobs": [Integral, None]}
 
 
 class Alternative(NamedTuple):

@@ -16,7 +16,14 @@ from subscape.core.errors import SubscapeError, count
 from subscape.kernels.bottleneck import bottleneck_sweep, information
 from subscape.measures.label_information import mutual_info_score
 
-from .alternative import Alternative, AlternativeFinder, joined, numbered
+from .alternative import (
+    COUNT,
+    RESTART_CONSTRAINTS,
+    Alternative,
+    AlternativeFinder,
+    joined,
+    numbered,
+)
 from .base import Watch
 from .regions import Regions
 
@@ -115,18 +122,12 @@ class CIB(AlternativeFinder):
     _centred = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        **RESTART_CONSTRAINTS,
         "coordination": [Interval(Real, 0, None, closed="left")],
-        "n_alternatives": [Interval(Integral, 1, None, closed="left")],
         "features": [StrOptions({"graded", "bins", "counts"})],
         "n_bins": [Interval(Integral, 2, None, closed="left"), None],
         "binning": [StrOptions({"uniform", "quantile", "mdl"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [object],
-        "n_jobs": [Integral, None],
-        "progress": [callable, "boolean", None],
+        "max_iter": [COUNT],
     }
 
     def __init__(

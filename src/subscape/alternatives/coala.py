@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,12 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from subscape.core.errors import SubscapeError
 from subscape.kernels.average_link import ConstrainedMerges, agglomerate_apart
 
-from .alternative import Alternative, AlternativeFinder, numbered
+from .alternative import COUNT, SHARED_CONSTRAINTS, Alternative, AlternativeFinder, numbered
 from .base import Watch
 
-__all__ = ["COALA", "known_bits", "labels_after"]
+__all__ = ["COALA", "even_distances", "known_bits", "labels_after"]
 
 WORD = 64
+#: Distances are compared in steps of this share of the largest one.
+STEP = 2.0**-32
 
 
 class COALA(AlternativeFinder):
@@ -71,8 +73,10 @@ class COALA(AlternativeFinder):
     -----
     Ours are: rows of no known cluster (−1) are free to join any; several known clusterings forbid
     the pairs of each; pairs of equal distance go to the smallest first rows, and the alternative
-    wins if the two distances balance exactly. Sets of known clusters replace the list of forbidden
-    pairs, and nearest partners are remembered: quadratic time in practice instead of cubic.
+    wins if the two distances balance exactly. Distances count in steps of 2⁻³² of the largest one:
+    those that are equal but for rounding, as between nominal columns, are equal. Sets of known
+    clusters replace the list of forbidden pairs, and nearest partners are remembered: quadratic
+    time in practice instead of cubic.
 
     References
     ----------
@@ -94,19 +98,15 @@ class COALA(AlternativeFinder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        **SHARED_CONSTRAINTS,
         "omega": [Interval(Real, 0, None, closed="neither")],
-        "n_alternatives": [Interval(Integral, 1, None, closed="left")],
         "metric": [
             StrOptions(
                 {"euclidean", "cityblock", "chebyshev", "cosine", "correlation", "canberra",
                  "braycurtis", "sqeuclidean", "hamming"}
             )
         ],
-        "max_rows": [Interval(Integral, 1, None, closed="left")],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [object],
-        "progress": [callable, "boolean", None],
+        "max_rows": [COUNT],
     }  # fmt: skip
 
     def __init__(
@@ -162,13 +162,18 @@ class COALA(AlternativeFinder):
                 f"the metric {self.metric!r} is not defined for some rows (all zero or constant "
                 "ones?); choose another metric"
             )
+        farthest = float(distances.max())
         merges = agglomerate_apart(
-            distances, known_bits(known), n_clusters, self.omega, keep_going=keep_going
+            even_distances(distances),
+            known_bits(known),
+            n_clusters,
+            self.omega,
+            keep_going=keep_going,
         )
         labels = labels_after(merges, len(X))
         if len(merges.left) < n_merges:
             labels = _fewer(X / scale, labels, n_clusters)
-        kept = merges._replace(height=merges.height * self._unit(scale))
+        kept = merges._replace(height=merges.height * farthest * self._unit(scale))
         return Alternative(
             labels,
             max(len(merges.left), 1),
@@ -179,6 +184,19 @@ class COALA(AlternativeFinder):
         if self.metric == "sqeuclidean":
             return scale * scale
         return scale if self.metric in ("euclidean", "cityblock", "chebyshev") else 1.0
+
+
+def even_distances(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances in units of the largest one, rounded so that ties are ties.
+
+    How a table is centred, scaled or ordered changes the last bits of distances, and with them
+    which of two equal pairs looks nearer.
+
+    >>> even_distances(np.array([0.3, 0.1 + 0.2, 0.6]))
+    array([0.5, 0.5, 1. ])
+    """
+    largest = float(distances.max(initial=0.0)) or 1.0
+    return np.asarray(np.rint(distances / (largest * STEP)) * STEP)
 
 
 def known_bits(known: list[NDArray[np.int64]]) -> NDArray[np.uint64]:

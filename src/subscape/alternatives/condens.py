@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,14 +10,22 @@ from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 from threadpoolctl import threadpool_limits
 
 from subscape.algorithms.base import best_of
 from subscape.core.errors import SubscapeError
 from subscape.measures.label_information import normalized_mutual_info_score
 
-from .alternative import Alternative, AlternativeFinder, joined, numbered, run_numbers
+from .alternative import (
+    COUNT,
+    RESTART_CONSTRAINTS,
+    Alternative,
+    AlternativeFinder,
+    joined,
+    numbered,
+    run_numbers,
+)
 from .base import Watch
 from .cib import settle
 
@@ -97,17 +104,11 @@ class CondEns(AlternativeFinder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_local_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_alternatives": [Interval(Integral, 1, None, closed="left")],
-        "n_repeats": [Interval(Integral, 1, None, closed="left")],
+        **RESTART_CONSTRAINTS,
+        "n_local_clusters": [COUNT, None],
+        "n_repeats": [COUNT],
         "extension": [StrOptions({"centered", "plain"})],
         "consensus": [StrOptions({"qmi", "ib"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [object],
-        "n_jobs": [Integral, None],
-        "progress": [callable, "boolean", None],
     }
 
     def __init__(

@@ -13,14 +13,22 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from subscape.algorithms.base import best_of
-
-from .alternative import AlternativeFinder, Alternatives, by_alternative, joined, numbered
+from .alternative import (
+    COUNT,
+    RESTART_CONSTRAINTS,
+    AlternativeFinder,
+    Alternatives,
+    by_alternative,
+    joined,
+    numbered,
+    run_numbers,
+)
 from .base import Watch
 from .matching import Known, known_profiles
-from .placing import Limits, filled, means_of, placed_kmeans, squared_distances
+from .placing import Limits, Placed, filled, means_of, placed_kmeans, squared_distances
 from .plans import Plan, least_similarities, plan_regions
 from .regions import Regions
+from .starts import Start, best_start, unexplained
 from .voting import vote
 
 __all__ = ["MAXIMUS"]
@@ -31,7 +39,9 @@ IntArray = NDArray[np.int64]
 #: table weighs more.
 WHOLE_ROWS = 0.005
 #: The way that ``slack`` is a share of, at most, relative to the least similarity.
-LONGEST_WAY = 0.4
+LONGEST_WAY = 0.3
+#: Values times clusters over all starts that are placed within the limits; at least one is.
+MOST_WORK = 1_000_000
 
 
 class MAXIMUS(AlternativeFinder):
@@ -47,10 +57,10 @@ class MAXIMUS(AlternativeFinder):
         Number of clusters (K); None: as many as the first known clustering has.
     n_alternatives : int, default=1
         How many to find (M); each one differs from those before it, too.
-    slack : float, default=0.25
+    slack : float, default=1/3
         How similar to each known clustering an alternative may be in exchange for compact clusters,
         for ``realise="points"``: a share of the way from the least similarity possible to that of
-        the known clustering with itself, or to 1.4 times the least if that is nearer. The default
+        the known clustering with itself, or to 1.3 times the least if that is nearer. The default
         thus allows 1.1 times the least similarity, or less. Whole rows may take up to 0.5 % more,
         in tables of few rows one row per cluster.
     realise : {"points", "regions"}, default="points"
@@ -68,12 +78,15 @@ class MAXIMUS(AlternativeFinder):
         For ``realise="regions"``: where k-means starts in each region, from the same centres
         everywhere or, as in the paper, from random rows, so that labels mean different things.
     n_init : int, default=10
-        Starts of the k-means that finds the centres.
+        Starts of the k-means that finds the centres. Of small tables all are placed within the
+        limit, and of those as compact as any the one with the largest DQ is kept
+        (:func:`subscape.measures.dq_measure`, by distances to the other centroid); of large tables
+        only the best of several.
     max_iter : int, default=20
         Rounds of placing rows and moving centres, for each region or all rows.
     cycles : int, default=0
         With several alternatives: how often each of them is placed again, now knowing the later
-        ones too.
+        ones too; kept where it gets more compact.
     max_time : float or None
         Seconds after which programs and rounds stop with the best so far.
     random_state : int, Generator, RandomState or None
@@ -137,21 +150,15 @@ class MAXIMUS(AlternativeFinder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
-        "n_alternatives": [Interval(Integral, 1, None, closed="left")],
+        **RESTART_CONSTRAINTS,
         "slack": [Interval(Real, 0, None, closed="left")],
         "realise": [StrOptions({"points", "regions"})],
-        "n_bins": [Interval(Integral, 1, None, closed="left")],
+        "n_bins": [COUNT],
         "binning": [StrOptions({"uniform", "quantile", "mdl"})],
         "integer": [StrOptions({"round", "milp"})],
         "init": [StrOptions({"global", "random"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [COUNT],
         "cycles": [Interval(Integral, 0, None, closed="left")],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [object],
-        "n_jobs": [Integral, None],
-        "progress": [callable, "boolean", None],
     }
 
     def __init__(
@@ -159,7 +166,7 @@ class MAXIMUS(AlternativeFinder):
         n_clusters: int | None = None,
         *,
         n_alternatives: int = 1,
-        slack: float = 0.25,
+        slack: float = 1 / 3,
         realise: str = "points",
         n_bins: int = 10,
         binning: str = "uniform",
@@ -241,33 +248,55 @@ class MAXIMUS(AlternativeFinder):
         seed: np.random.SeedSequence,
         watch: Watch,
     ) -> _Realised:
-        for_centres, for_regions = seed.spawn(2)
+        for_starts, for_regions = seed.spawn(2)
         profiles = known_profiles(regions, known, n_clusters)
         residuals = unexplained(X, known)
-        wished = self._clusters_of(residuals, n_clusters, for_centres, watch)
-        centres = means_of(X, wished, np.zeros((n_clusters, X.shape[1])))
         least = least_similarities(regions, profiles, n_clusters, watch)
+        limits = Limits.above(least, self._room(profiles, least))
+        n_starts = 1
+        if self.realise == "points":
+            n_starts = min(self.n_init, max(1, MOST_WORK // (X.size * n_clusters)))
+        children = for_starts.spawn(n_starts)
+
+        def start(number: int) -> Start | None:
+            if number > 0 and watch.out_of_time():
+                return None
+            n_init = -(-self.n_init // n_starts)
+            wished = self._clusters_of(residuals, n_clusters, n_init, children[number])
+            if self.realise == "regions":
+                return Start(wished, None)
+            return Start(wished, self._placed(X, wished, profiles, limits, watch))
+
+        tolerance = max(WHOLE_ROWS, n_clusters / len(X))
+        starts = [each for each in run_numbers(start, n_starts, self.n_jobs) if each is not None]
+        best = best_start(X, known, starts, tolerance)
         plan = plan_regions(
             regions,
             profiles,
-            regions.profile(wished, n_clusters),
+            regions.profile(best.wished, n_clusters),
             least,
             watch,
             exact=self.integer == "milp",
         )
         watch.step("plan")
-        if self.realise == "points":
-            limits = Limits.above(least, self._room(profiles, least))
-            placed = placed_kmeans(X, centres, profiles, limits, self.max_iter, watch)
-            if placed.excess > max(WHOLE_ROWS, n_clusters / len(X)):
-                watch.cut(
-                    f"the limit of the similarity is exceeded by {placed.excess:.2%}; allow more "
-                    "similarity (slack) or time"
-                )
-            return _Realised(placed.labels, placed.n_iter, plan)
-        rng = np.random.default_rng(for_regions) if self.init == "random" else None
-        labels = vote(X, regions, plan, centres, self.max_iter, rng)
-        return _Realised(filled(labels, squared_distances(X, centres)), self.max_iter, plan)
+        if best.placed is None:
+            centres = means_of(X, best.wished, np.zeros((n_clusters, X.shape[1])))
+            rng = np.random.default_rng(for_regions) if self.init == "random" else None
+            labels = vote(X, regions, plan, centres, self.max_iter, rng)
+            return _Realised(filled(labels, squared_distances(X, centres)), self.max_iter, plan)
+        if best.placed.excess > tolerance:
+            watch.cut(
+                f"the limit of the similarity is exceeded by {best.placed.excess:.2%}; allow more "
+                "similarity (slack) or time"
+            )
+        return _Realised(best.placed.labels, best.placed.n_iter, plan)
+
+    def _placed(
+        self, X: FloatArray, start: IntArray, known: list[Known], limits: Limits, watch: Watch
+    ) -> Placed:
+        """k-means within the limits, from the means of some clusters."""
+        centres = means_of(X, start, np.zeros((int(start.max()) + 1, X.shape[1])))
+        return placed_kmeans(X, centres, known, limits, self.max_iter, watch)
 
     def _room(self, known: list[Known], least: list[float]) -> list[float]:
         """How much more similar than the least possible an alternative may be to each known one."""
@@ -278,18 +307,13 @@ class MAXIMUS(AlternativeFinder):
         return [self.slack * max(way, 0.0) for way in ways]
 
     def _clusters_of(
-        self, X: FloatArray, n_clusters: int, seed: np.random.SeedSequence, watch: Watch
+        self, X: FloatArray, n_clusters: int, n_init: int, seed: np.random.SeedSequence
     ) -> IntArray:
-        def run_once(child: np.random.SeedSequence) -> Any:
-            start = np.random.RandomState(child.generate_state(4))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ConvergenceWarning)  # few distinct rows
-                return KMeans(n_clusters, n_init=1, random_state=start).fit(X)
-
-        best = best_of(
-            run_once, self.n_init, seed, watch, self.n_jobs, key=lambda model: model.inertia_
-        )
-        return filled(best.labels_.astype(np.int64), squared_distances(X, best.cluster_centers_))
+        start = np.random.RandomState(seed.generate_state(4))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # few distinct rows
+            model = KMeans(n_clusters, n_init=n_init, random_state=start).fit(X)
+        return filled(model.labels_.astype(np.int64), squared_distances(X, model.cluster_centers_))
 
     def _placed_again(
         self,
@@ -303,9 +327,14 @@ class MAXIMUS(AlternativeFinder):
         k = int(found.labels.max()) + 1
         profiles = known_profiles(regions, known, k)
         least = least_similarities(regions, profiles, k, watch)
-        limits = Limits.above(least, self._room(profiles, least))
-        centres = means_of(X, found.labels, np.zeros((k, X.shape[1])))
-        placed = placed_kmeans(X, centres, profiles, limits, self.max_iter, watch)
+        # The later ones were placed within limits of this one: they need not be narrower now.
+        room = [
+            max(free, each.similarity(found.labels, k) - value)
+            for free, each, value in zip(self._room(profiles, least), profiles, least, strict=True)
+        ]
+        placed = self._placed(X, found.labels, profiles, Limits.above(least, room), watch)
+        if placed.excess > 0 or placed.inertia >= _inertia(X, found.labels, k):
+            return found
         return found._replace(labels=placed.labels, n_iter=found.n_iter + placed.n_iter)
 
 
@@ -327,26 +356,16 @@ def _report(
     similarities = [each.similarity(labels, k) for each in known]
     own = float(np.square(regions.profile(labels, k)).sum())
     largest = [max(own, float(np.square(each.profile).sum())) for each in known]
-    centres = means_of(X, labels, np.zeros((k, X.shape[1])))
     return {
         "certificate_": sum(each.certificate for each in known),
         "target_similarity_": sum(found.plan.similarities),
         "similarity_": sum(similarities),
         "adco_": float(np.mean(np.array(similarities) / largest)),
-        "inertia_": float(np.square(X - centres[labels]).sum()),
+        "inertia_": _inertia(X, labels, k),
         "plans_": found.plan.counts,
     }
 
 
-def unexplained(X: FloatArray, known: list[IntArray]) -> FloatArray:
-    """What is left of a table when the means of all known clusters are taken off, added up.
-
-    >>> unexplained(np.array([[0.0], [2.0], [7.0], [9.0]]), [np.array([0, 0, 1, 1])]).ravel()
-    array([-1.,  1., -1.,  1.])
-    """
-    indicators = [np.ones((len(X), 1))]
-    for labels in known:
-        indicators.append((labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64))
-    H = np.hstack(indicators)
-    effects, *_ = np.linalg.lstsq(H, X, rcond=None)
-    return np.asarray(X - H @ effects)
+def _inertia(X: FloatArray, labels: IntArray, n_clusters: int) -> float:
+    centres = means_of(X, labels, np.zeros((n_clusters, X.shape[1])))
+    return float(np.square(X - centres[labels]).sum())

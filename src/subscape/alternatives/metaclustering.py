@@ -17,7 +17,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.core.errors import SubscapeError
 
-from .alternative import AlternativeFinder, Alternatives, numbered, run_numbers
+from .alternative import (
+    COUNT,
+    SHARED_CONSTRAINTS,
+    AlternativeFinder,
+    Alternatives,
+    numbered,
+    run_numbers,
+)
 from .base import Watch
 
 __all__ = ["MetaClustering", "clustering_differences"]
@@ -107,17 +114,14 @@ class MetaClustering(AlternativeFinder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left"), tuple, list, None],
-        "n_alternatives": [Interval(Integral, 1, None, closed="left")],
-        "n_base": [Interval(Integral, 1, None, closed="left")],
-        "n_meta": [Interval(Integral, 1, None, closed="left")],
+        **SHARED_CONSTRAINTS,
+        "n_clusters": [COUNT, tuple, list, None],
+        "n_base": [COUNT],
+        "n_meta": [COUNT],
         "zipf_max": [Interval(Real, 0, None, closed="left")],
         "pca_variance": [Interval(Real, 0, 1, closed="right"), None],
         "distance": [StrOptions({"rand", "ari"})],
-        "max_time": [Interval(Real, 0, None, closed="neither"), None],
-        "random_state": [object],
         "n_jobs": [Integral, None],
-        "progress": [callable, "boolean", None],
     }
 
     def __init__(

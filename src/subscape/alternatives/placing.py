@@ -1,27 +1,35 @@
-"""k-means whose clusters must not match known ones: rows are placed by a linear program."""
+"""k-means whose clusters must not match known ones: similarity to them has its price."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import linear_sum_assignment, linprog
+from scipy.optimize import linear_sum_assignment
 
 from .base import Watch
 from .matching import Known
-from .plans import solver_options
+from .prices import Prices, similarity_prices
 
 __all__ = ["Limits", "Placed", "filled", "place_rows", "placed_kmeans"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-#: Rows that a program decides on at once; the others are fixed first where they are surest.
-MOST_ROWS = 800
-#: Programs keep this share of the limit free, since rounding takes some of it.
+#: A row with a larger share in one cluster than this is whole.
+CLEAR = 0.99
+#: How often the aims are lowered because whole rows exceed the limits.
+MOST_AIMS = 6
+#: How often rows that are shared are divided anew at most.
+MOST_PASSES = 10
+#: Moves without success after which the limits are given up.
+MOST_FAILURES = 100
+#: Moves to cheaper clusters that are tried at most.
+MOST_TRIES = 500
+#: Prices keep this share of the limit free, since rounding takes some of it.
 MARGIN = 1e-3
-#: Rounds with a program end when the inertia falls by less than this share.
+#: Rounds with prices end when the inertia falls by less than this share.
 LEAST_GAIN = 1e-3
 
 
@@ -55,11 +63,14 @@ class Limits(NamedTuple):
     most : list of float
         What must not be exceeded.
     aims : list of float
-        What programs aim at: a little less, since rounding to whole rows takes some of it.
+        What prices aim at: a little less, since rounding to whole rows takes some of it.
+    least : list of float
+        What rows in fractions could reach.
     """
 
     most: list[float]
     aims: list[float]
+    least: list[float]
 
     @classmethod
     def above(cls, least: list[float], room: list[float]) -> Limits:
@@ -68,7 +79,15 @@ class Limits(NamedTuple):
         return cls(
             [value + free for value, free in both],
             [value + max(free - MARGIN * value, free / 2) for value, free in both],
+            least,
         )
+
+    def lower(self, aims: list[float], excess: float) -> list[float]:
+        """Aims farther from the limit, by what was exceeded; never all the way to the least."""
+        return [
+            max(aim - max(excess, MARGIN / 2) * most, (aim + least) / 2)
+            for aim, most, least in zip(aims, self.most, self.least, strict=True)
+        ]
 
 
 def placed_kmeans(
@@ -146,14 +165,14 @@ def place_rows(
     known: list[Known],
     limits: Limits,
     watch: Watch,
-    prices: list[FloatArray] | None = None,
-) -> tuple[IntArray, list[FloatArray] | None]:
+    prices: Prices | None = None,
+) -> tuple[IntArray, Prices | None]:
     """Place every row in a cluster at the least cost that keeps the limits of similarity.
 
-    Where the nearest clusters already keep them, no program is needed. Otherwise a linear program
-    is solved, whose solution splits few rows only: they go where the larger part of them is, and
-    single rows are moved until the limits hold again. Of many rows a sample finds the prices of
-    similarity, and the program decides on the rows that these prices leave in doubt.
+    Where the nearest clusters already keep them, nothing is to be done. Otherwise similarity gets
+    prices at which the rows keep the limits; the few rows that these leave between two clusters are
+    divided so that the overlaps stay as they are. At last single rows are moved, until the limits
+    hold or to where it is cheaper.
 
     Parameters
     ----------
@@ -161,14 +180,14 @@ def place_rows(
     known : list of Known
     limits : Limits
     watch : Watch
-    prices : list of arrays, optional
+    prices : Prices, optional
         From an earlier call with other costs.
 
     Returns
     -------
     labels : (n,) int array
-    prices : list of (n_known, k) arrays, or None
-        What overlaps cost in the program; None if there was none.
+    prices : Prices or None
+        What overlaps cost; None if they cost nothing.
     """
     n, k = costs.shape
     labels = np.asarray(costs.argmin(axis=1))
@@ -176,151 +195,114 @@ def place_rows(
         excess(labels, known, limits.most, k) == 0 and np.bincount(labels, minlength=k).all()
     ):
         return labels, None
-    doubt = np.arange(n)
-    if n > MOST_ROWS:
-        if prices is None:
-            sample = np.sort(np.random.default_rng(0).permutation(n)[:MOST_ROWS])
-            none = [np.zeros((each.n_clusters, k)) for each in known]
-            solved = _program(costs, known, limits.aims, sample, none, n / len(sample), watch)
-            prices = none if solved is None else solved.prices
-        priced = costs.copy()
-        for each, price in zip(known, prices, strict=True):
-            priced += each.weights @ price
-        labels = np.asarray(priced.argmin(axis=1))
-        doubt = np.argsort(_sureness(priced, labels), kind="stable")
-    size = MOST_ROWS
-    while True:
-        active = np.sort(doubt[:size])
-        fixed = np.ones(n, bool)
-        fixed[active] = False
-        placed = [_overlaps(each, labels, fixed, k) for each in known]
-        solved = _program(costs, known, limits.aims, active, placed, 1.0, watch)
-        if solved is not None:
-            labels[active] = solved.shares.argmax(axis=1)
-            return _repaired(labels, costs, known, limits.most), solved.prices
-        if size >= n:
-            watch.cut(
-                "the program that places the rows was not solved; allow more similarity (slack) or "
-                "more time"
-            )
-            return _repaired(labels, costs, known, limits.most), prices
-        # The rows fixed leave too little room.
-        size *= 2
+    aims, best, least = limits.aims, labels, np.inf
+    for again in range(MOST_AIMS):
+        prices = similarity_prices(costs, known, aims, watch, prices, same_costs=again > 0)
+        labels = filled(_whole(prices.shares, known, limits.most), costs)
+        over = excess(labels, known, limits.most, k)
+        if over < least:
+            best, least = labels, over
+        if over == 0 or watch.out_of_time():
+            break
+        # Whole rows took more than was left for them.
+        aims = limits.lower(aims, over)
+    else:
+        best = _repaired(best, costs, known, limits.most)
+    return _cheaper(best, costs, known, limits.most), prices
 
 
-def _sureness(costs: FloatArray, labels: IntArray) -> FloatArray:
-    """What each row would lose in its second best cluster."""
-    others = costs.copy()
-    others[np.arange(len(costs)), labels] = np.inf
-    return np.asarray(others.min(axis=1) - costs[np.arange(len(costs)), labels])
+def _whole(shares: FloatArray, known: list[Known], limits: list[float]) -> IntArray:
+    """Whole rows with about the overlaps of the shares.
 
-
-def _overlaps(
-    known: Known, labels: IntArray, fixed: NDArray[np.bool_], n_clusters: int
-) -> FloatArray:
-    sums = np.zeros((n_clusters, known.n_clusters))
-    np.add.at(sums, labels[fixed], known.weights[fixed])
-    return sums.T
-
-
-class _Solved(NamedTuple):
-    """Share of each row in each cluster, and for each known clustering the prices of overlaps."""
-
-    shares: FloatArray
-    prices: list[FloatArray]
-
-
-def _program(
-    costs: FloatArray,
-    known: list[Known],
-    limits: list[float],
-    active: IntArray,
-    placed: list[FloatArray],
-    factor: float,
-    watch: Watch,
-) -> _Solved | None:
-    """Place some rows, in fractions, at the least cost; None if there is no way or no time.
-
-    The similarity is the value of a best matching, and so by duality the least sum of prices u of
-    the known clusters and v of the new ones with u + v at least the overlap of each pair: k²
-    constraints in place of k! matchings.
-
-    Parameters
-    ----------
-    active : (m,) int array
-        The rows to place.
-    placed : list of (n_known, k) arrays
-        Overlaps by the rows that are placed already.
-    factor : float
-        How many rows each of them stands for.
+    Rows that are shared go one by one to the cluster, among their own ones, that leaves the least
+    difference between their overlaps and those of the shares. Rows alike follow each other, so that
+    what one row takes too much, the next one gives. It is done again until
+    the limits hold.
     """
-    m, k = len(active), costs.shape[1]
-    unit = float(costs.mean()) or 1.0
-    n_duals = [each.n_clusters + k for each in known]
-    width = m * k + sum(n_duals)
-    upper: list[Any] = []
-    bounds: list[Any] = []
-    dual_bounds: list[tuple[float | None, float | None]] = []
-    at = m * k
-    for each, limit, base, size in zip(known, limits, placed, n_duals, strict=True):
-        q = each.n_clusters
-        inside = (factor / limit) * each.weights[active]
-        overlap = sparse.vstack(
-            [sparse.kron(inside[:, i][None], sparse.eye_array(k)) for i in range(q)]
-        )
-        prices = -sparse.hstack(
-            [
-                sparse.kron(sparse.eye_array(q), np.ones((k, 1))),
-                sparse.kron(np.ones((q, 1)), sparse.eye_array(k)),
-            ]
-        )
-        total = sparse.csr_array(np.ones((1, size)))
-        before, after = at - m * k, width - at - size
-        pads = [(sparse.csr_array((q * k, before)), sparse.csr_array((q * k, after)))]
-        upper.append(sparse.hstack([overlap, pads[0][0], prices, pads[0][1]]))
-        upper.append(
-            sparse.hstack([sparse.csr_array((1, at)), total, sparse.csr_array((1, after))])
-        )
-        bounds += [-base.ravel() / limit, [1.0]]
-        # With unequal numbers some clusters stay unmatched, and matching none is worth 0.
-        dual_bounds += [(None, None) if q == k else (0, None)] * size
-        at += size
-    each_row = sparse.kron(sparse.eye_array(m), np.ones((1, k)))
-    solution = linprog(
-        np.concatenate([costs[active].ravel() / unit, np.zeros(sum(n_duals))]),
-        A_ub=sparse.vstack(upper).tocsr(),
-        b_ub=np.concatenate(bounds),
-        A_eq=sparse.hstack([each_row, sparse.csr_array((m, sum(n_duals)))]).tocsr(),
-        b_eq=np.ones(m),
-        bounds=[(0, None)] * (m * k) + dual_bounds,
-        method="highs-ds",
-        options=solver_options(watch),
-    )
-    if solution.x is None:
-        return None
-    marginals, prices_of, at = solution.ineqlin.marginals, [], 0
-    for each, limit in zip(known, limits, strict=True):
-        size = each.n_clusters * k
-        prices_of.append(-marginals[at : at + size].reshape(-1, k) * unit / limit)
-        at += size + 1
-    return _Solved(solution.x[: m * k].reshape(m, k), prices_of)
+    k = shares.shape[1]
+    labels = np.asarray(shares.argmax(axis=1))
+    weights = np.hstack([_telling(each, k) for each in known])
+    shared = np.flatnonzero(shares.max(axis=1) < CLEAR)
+    shared = shared[np.lexsort(weights[shared].T)]
+    squares = np.square(weights).sum(axis=1)
+    # What the clusters lack; in the first pass every shared row goes from its largest share.
+    behind = weights.T @ (shares - np.eye(k)[labels])
+    best, least = labels, np.inf
+    for _ in range(MOST_PASSES):
+        for row in shared:
+            behind[:, labels[row]] += weights[row]
+            # The square of what is left after taking the row off a column, up to what is the same.
+            change = squares[row] - 2 * weights[row] @ behind
+            to = np.where(shares[row] > 1 - CLEAR, change, np.inf).argmin()
+            behind[:, to] -= weights[row]
+            labels[row] = to
+        over = excess(labels, known, limits, k)
+        if over < least:
+            best, least = labels.copy(), over
+        if over == 0:
+            break
+    return best
+
+
+def _telling(known: Known, n_clusters: int) -> FloatArray:
+    """What each row adds to the overlaps, in units of the certificate.
+
+    If all new clusters are matched, what a row adds to all known ones alike is the same for every
+    matching, and is left out.
+    """
+    weights = known.weights / known.certificate
+    if known.n_clusters < n_clusters:
+        return weights
+    return np.asarray(weights - weights.mean(axis=1, keepdims=True))
+
+
+def _cheaper(
+    labels: IntArray, costs: FloatArray, known: list[Known], limits: list[float]
+) -> IntArray:
+    """Move single rows to cheaper clusters as long as the limits hold, the best first."""
+    n, k = costs.shape
+    overlaps = [each.overlaps(labels, k) for each in known]
+    if _worst(overlaps, limits)[0].excess > 0:
+        return labels
+    labels, sizes = labels.copy(), np.bincount(labels, minlength=k)
+    gain = costs[np.arange(n), labels][:, None] - costs
+    order = np.argsort(-gain, axis=None, kind="stable")[:MOST_TRIES]
+    for row, to in zip(*np.unravel_index(order, gain.shape), strict=True):
+        here = labels[row]
+        if not costs[row, to] < costs[row, here] or sizes[here] == 1:
+            continue
+        _move(row, here, to, overlaps, known)
+        if _worst(overlaps, limits)[0].excess > 0:
+            _move(row, to, here, overlaps, known)
+            continue
+        sizes[here] -= 1
+        sizes[to] += 1
+        labels[row] = to
+    return labels
+
+
+def _move(row: int, here: int, there: int, overlaps: list[FloatArray], known: list[Known]) -> None:
+    for each, table in zip(known, overlaps, strict=True):
+        table[:, here] -= each.weights[row]
+        table[:, there] += each.weights[row]
 
 
 def _repaired(
     labels: IntArray, costs: FloatArray, known: list[Known], limits: list[float]
 ) -> IntArray:
-    """Move single rows, the cheapest for what it helps, until the limits hold; fill empty ones."""
+    """Move single rows, the cheapest for what it helps, until the limits hold."""
     n, k = costs.shape
-    labels = filled(labels, costs)
+    labels = labels.copy()
     sizes = np.bincount(labels, minlength=k)
     overlaps = [each.overlaps(labels, k) for each in known]
     movable = np.ones(n, bool)
-    best, least = labels.copy(), np.inf
-    for _ in range(n):
+    best, least, failures = labels.copy(), np.inf, 0
+    while failures < MOST_FAILURES:
         worst, matched = _worst(overlaps, limits)
         over = worst.excess
+        failures += 1
         if over < least:
-            best, least = labels.copy(), over
+            best, least, failures = labels.copy(), over, 0
         if over <= 0:
             break
         # Known cluster that each new one is matched with; none counts 0.
@@ -333,9 +315,7 @@ def _repaired(
             break
         price = np.where(allowed, np.maximum(rising, 0.0) / np.where(allowed, helps, 1.0), np.inf)
         row, to = np.unravel_index(price.argmin(), price.shape)
-        for each, table in zip(known, overlaps, strict=True):
-            table[:, labels[row]] -= each.weights[row]
-            table[:, to] += each.weights[row]
+        _move(int(row), int(labels[row]), int(to), overlaps, known)
         sizes[labels[row]] -= 1
         sizes[to] += 1
         labels[row] = to

@@ -14,7 +14,7 @@ from .base import Watch
 from .matching import Known, best_matching
 from .regions import Regions
 
-__all__ = ["Plan", "least_similarities", "plan_regions", "solver_options"]
+__all__ = ["Plan", "least_similarities", "plan_regions"]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -130,7 +130,7 @@ def _similarities(counts: IntArray, known: list[Known]) -> tuple[float, ...]:
     return tuple(best_matching(each.profile @ counts.T) for each in known)
 
 
-def solver_options(watch: Watch) -> dict[str, float]:
+def _solver_options(watch: Watch) -> dict[str, float]:
     """The time that is left, for the solver."""
     left = watch.seconds_left()
     return {} if left is None else {"time_limit": max(left, 0.05)}
@@ -214,7 +214,7 @@ def _solved(
         constraints=constraints,
         bounds=Bounds(low, high),
         integrality=np.arange(width) < 2 * k * g if whole else None,
-        options={**solver_options(watch), **({"mip_rel_gap": WHOLE_GAP} if whole else {})},
+        options={**_solver_options(watch), **({"mip_rel_gap": WHOLE_GAP} if whole else {})},
     )
     if solution.x is None:
         return None
@@ -234,6 +234,8 @@ def _rounded(solution: FloatArray, regions: Regions) -> IntArray:
         inside = np.flatnonzero(regions.attribute == attribute)
         missing_rows = np.rint(regions.counts[inside]).astype(np.int64) - counts[:, inside].sum(0)
         missing_sizes = sizes - counts[:, inside].sum(axis=1)
+        if not missing_rows.any() and not missing_sizes.any():
+            continue
         # Sizes were rounded for all attributes at once: here one may be exceeded.
         for cluster in np.flatnonzero(missing_sizes < 0):
             for _ in range(-missing_sizes[cluster]):

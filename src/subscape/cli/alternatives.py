@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from subscape.alternatives.registry import METHODS
+
 from .finder_inputs import finder_parameters, read_matrix, scaled, table_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from subscape.core.formats import Source
-
-METHODS = ("MAXIMUS", "COALA", "CIB", "CondEns", "MetaClustering")
 
 
 @click.command(
@@ -27,8 +27,8 @@ METHODS = ("MAXIMUS", "COALA", "CIB", "CondEns", "MetaClustering")
               "it, k-means makes one.")  # fmt: skip
 @click.option("-n", "--number", type=click.IntRange(1), default=1, show_default=True,
               help="How many alternatives to find.")  # fmt: skip
-@click.option("--method", type=click.Choice(METHODS, case_sensitive=False), default="MAXIMUS",
-              show_default=True, help="How to find them.")  # fmt: skip
+@click.option("--method", type=click.Choice(tuple(METHODS), case_sensitive=False),
+              default="MAXIMUS", show_default=True, help="How to find them.")  # fmt: skip
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the method; may be repeated.")  # fmt: skip
 @click.option("-o", "--output", "outputs", multiple=True, type=click.Path(),
@@ -58,7 +58,6 @@ def alternatives(
 
     Rows of the given files are matched by name if both sides name them (--id), else by their order.
     """
-    import subscape.alternatives
     from subscape.core.formats import write_clusterings
     from subscape.measures import dq_measure
 
@@ -68,7 +67,7 @@ def alternatives(
     for output in outputs:
         if Path(output).exists() and not force:
             raise FileExistsError(f"{output} exists; pass --force to replace it")
-    finder = getattr(subscape.alternatives, method)(n_alternatives=number)
+    finder = METHODS[method].make(n_alternatives=number)
     finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
     X, names, rows = read_matrix(table, id_column, labels, nominal, missing)
     sources = [source for file in read_files(given, None) for source in file] if given else []
@@ -81,7 +80,7 @@ def alternatives(
     before: list[Any] = [each.labels() for each in finder.given_]
     what = ", ".join(source.name for source in sources) or "k-means"
     click.echo(f"{method}: alternatives to {what}, {seconds:.2f} s")
-    lines = [("", "sizes of the clusters", "dissimilarity", "quality", "DQ")]
+    lines: list[tuple[str, ...]] = [("", "sizes of the clusters", "dissimilarity", "quality", "DQ")]
     for place, each in enumerate(found, 1):
         score = dq_measure(prepared, before, each)
         sizes = ", ".join(f"{size:g}" for size in each.sizes)
