@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import csv
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ from click.testing import CliRunner
 
 from subscape.cli.main import cli
 from subscape.core import SubspaceClustering, save
+from subscape.datasets import planted_views
 
 
 @pytest.fixture
@@ -46,3 +48,35 @@ def pair(run, tmp_path):
     (tmp_path / "b.true").write_text("DIM=3;\n1 1 0 2 0 1\n0 0 1 3 4 5 6\n1 0 0 1 3\n")
     # Union 8 + 2 + 1 cells, matched 4 + 2, shared 4 + 2 + 1.
     return {"clustering_error": 1 - 6 / 11, "rnia": 1 - 7 / 11}
+
+
+def write_table(path, X, names=None, ids=None):
+    names = names or [f"f{j}" for j in range(X.shape[1])]
+    with open(path, "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow([*(["id"] if ids else []), *names])
+        for i, row in enumerate(X):
+            writer.writerow([*([ids[i]] if ids else []), *(f"{x:.6g}" for x in row)])
+    return path
+
+
+@pytest.fixture(scope="session")
+def explored(tmp_path_factory):
+    """A study made by the command line, and what it said."""
+    folder = tmp_path_factory.mktemp("explore")
+    X, truths = planted_views(90, 4, n_clusters=(2,), separation=12, random_state=0)
+    ids = [f"p{i}" for i in range(90)]
+    table = write_table(folder / "people.csv", X, ids=ids)
+    with open(folder / "truth.csv", "w", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["id", "group"])
+        # In another order: the lines are joined by id.
+        for i in range(89, -1, -1):
+            writer.writerow([ids[i], "ab"[truths[0].labels()[i]]])
+    result = CliRunner().invoke(
+        cli,
+        ["explore", str(table), "-o", str(folder / "study"), "--effort", "quick", "--jobs", "1",
+         "--truth", str(folder / "truth.csv")],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    return folder, result.output, truths[0].labels()

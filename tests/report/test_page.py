@@ -173,6 +173,14 @@ class TestWords:
         text = Reader(render(study)).text
         assert "views 2 and 3 were found only by finders that look for subspaces" in text
 
+    def test_how_small_a_group_could_be_seen(self, large_study):
+        part = dataclasses.replace(large_study, searched_rows=large_study.searched_rows[:2000])
+        text = Reader(render(part)).text
+        assert "A group with fewer than about 60 rows of the whole table could not be seen" in text
+        assert "fewer than 20 of the 2 000 rows that were searched count as noise" in text
+        few = Reader(render(planted_study(60))).text
+        assert "A group with fewer than about 3 rows could not be seen" in few
+
     def test_a_page_of_a_part_of_the_rows_says_so(self, large_study):
         text = Reader(render(large_study)).text
         assert "The page holds 5 000 of 6 000 rows" in text

@@ -7,7 +7,7 @@ import pytest
 from subscape.algorithms.registry import FINDERS
 from subscape.plots.canvas import HUES
 from subscape.report.baselines import answer, origins
-from subscape.report.drawings import chance_strip, results_map, tree
+from subscape.report.drawings import chance_strip, direction, results_map, tree
 from subscape.report.methods import methods
 from subscape.report.palette import VIEW_HUES, lightened, luminance, palette_css
 from subscape.report.references import citation
@@ -108,3 +108,18 @@ def contrast(a: str, b: str) -> float:
     """Ratio of luminances as in WCAG 2."""
     light, dark = sorted((luminance(a), luminance(b)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+class TestDirections:
+    def test_the_strongest_features_with_sign_and_weight(self):
+        told = direction(["a", "b", "c", "d"], [0.6, -0.8, 0.01, 0.0])
+        assert told == [("−", "0.80", "b"), ("+", "0.60", "a")]
+
+    def test_a_direction_of_many_features_has_words_too(self):
+        names = [f"x{j}" for j in range(400)]
+        told = direction(names, [1.0] * 400)
+        assert [name for _, _, name in told] == ["x0", "x1", "x2"]
+        assert told[0][1] == "0.05"
+
+    def test_none(self):
+        assert direction(["a"], [0.0]) == []

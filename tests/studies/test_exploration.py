@@ -32,7 +32,7 @@ def test_both_planted_groupings_are_found_and_told_apart(study, planted):
         best = max(adjusted_rand_score(truth.labels(), view.labels) for view in study.views)
         assert best > 0.95
     assert study.between_views[0, 1] < 0.05
-    assert study.verdict.startswith("Two ways to group the rows, into 3 and 3 clusters")
+    assert study.verdict.startswith("Two ways to group the rows, each into 3 clusters")
     for view in study.honest_views:
         assert view.stability > 0.9 and view.replication > 0.9
         assert view.cluster_stability.min() > 0.8
@@ -157,6 +157,20 @@ def test_more_rows_than_are_searched():
     assert len(study.searched_rows) == 150
     assert study[1].labels.shape == (900,)
     assert adjusted_rand_score(truths[0].labels(), study[1].labels) > 0.95
+
+
+def test_stopped_before_all_rows_were_put_in(tmp_path):
+    X, truths = planted_views(900, 6, n_clusters=(3,), separation=9, random_state=3)
+    folder = tmp_path / "s"
+    with pytest.raises(Interrupted) as stopped:
+        small_job(X, search_rows=150, folder=folder, progress=StopAt(7)).run()
+    study = stopped.value.study
+    view, searched = study[1], study.searched_rows
+    assert adjusted_rand_score(truths[0].labels()[searched], view.labels[searched]) > 0.95
+    assert (np.delete(view.labels, searched) == -1).all()
+    assert "the 750 rows that were not searched" in study.notes[-1]
+    lines = (folder / "labels.csv").read_text().splitlines()
+    assert [int(line.split(",")[0]) for line in lines[1:]] == searched.tolist()
 
 
 def test_mixed_tables_with_gaps(mixed_table):

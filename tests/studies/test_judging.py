@@ -1,4 +1,4 @@
-"""Scores, candidates, views, refinement."""
+"""Scores, candidates, views."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subscape.datasets import planted_views, structureless
-from subscape.studies.candidates import both, canonical, novelty, redundancy
+from subscape.studies.information import both, canonical, novelty, redundancy
 from subscape.studies.portfolio import Entry
 from subscape.studies.residuals import without
 from subscape.studies.rule import learn
@@ -95,13 +95,13 @@ def test_variants_of_better_views_are_left_out():
     first, second = (truth.labels() for truth in truths)
     variants = [first // 2, first % 2, np.minimum(second, 1), both(first, second)]
     views = [consensus(each, judge) for each in [*variants, first, second]]
-    chosen = ranked(views, X)
+    chosen = ranked(views, judge)
     told = [view.labels for view in chosen]
     assert len(told) == 2
     for truth in (first, second):
         assert any(np.array_equal(canonical(truth), canonical(labels)) for labels in told)
     # A grouping that is known is not told again.
-    (other,) = ranked(views, X, [first])
+    (other,) = ranked(views, judge, [first])
     np.testing.assert_array_equal(canonical(other.labels), canonical(second))
 
 

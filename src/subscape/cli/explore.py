@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import math
 import sys
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import click
+
+from .interruption import PromptStop, leave
+from .text_options import of_text, text_options
+
+#: What the system says when nothing more can be written.
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @click.command(epilog="Example:  subscape explore data.csv -o study")
@@ -20,6 +30,9 @@ import click
               help="Seconds after which nothing further is begun.")  # fmt: skip
 @click.option("--jobs", type=int, default=-1, show_default=True,
               help="Parallel jobs; -1 takes all cores.")  # fmt: skip
+@click.option("--cluster", metavar="ADDRESS",
+              help="Scheduler of a Dask cluster that does the work, such as tcp://10.0.0.5:8786.",
+              )  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True,
               help="Seed of the random numbers.")  # fmt: skip
 @click.option("--given", type=click.Path(exists=True, dir_okay=False),
@@ -37,12 +50,24 @@ import click
               help="Only say what the columns are taken for and what is planned, and write "
               "columns.csv to edit.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with the study in the folder.")
+@click.option("--h5ad", type=click.Path(dir_okay=False),
+              help="For a table in h5ad: a file to write it to again, with the clusters in obs, "
+              "obsm and varm.")  # fmt: skip
+@text_options
 def explore(table: str, output: str | None, check: bool, **options: Any) -> None:
     """Find every honest grouping of TABLE (CSV, Parquet, ARFF, NPY, h5ad) and show it on a page."""
-    from .study_inputs import read_known, read_table
+    from .study_inputs import read_known, read_table, reading
 
     began = time.perf_counter()
-    data = read_table(table, options["columns"], options["id_column"], options["transpose"])
+    if options["cluster"] and not check:
+        from subscape.core.cluster import connected
+
+        # Connected until the command ends, and before the table is read, which may take long.
+        click.get_current_context().with_resource(connected(options["cluster"]))
+    data = read_table(
+        table, options["columns"], options["id_column"], options["transpose"], **of_text(options)
+    )
+    click.echo(reading(data), err=True)
     if check:
         from .study_check import say_plan
 
@@ -52,11 +77,29 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
     for note in data.notes:
         click.echo(f"note: {note}", err=True)
     from subscape.report import write_report
-    from subscape.studies import Exploration, Interrupted
+    from subscape.report.page import make_ready
+    from subscape.studies import Exploration
 
+    annotated = None
+    if options["h5ad"] is not None:
+        from .annotated import AnnotatedCopy
+
+        annotated = AnnotatedCopy(table, options["h5ad"], options["transpose"])
+    # What can fail, and what takes time, before the search: afterwards somebody waits for it.
+    make_ready()
     live = LiveLine()
-    provisional = False
-    try:
+
+    def end(study: Any) -> None:
+        live.clear()
+        page = write_report(study, folder / "report.html", embed_ids=options["embed_ids"])
+        tell(study)
+        click.echo(f"\n{time.perf_counter() - began:.0f} s. The page: {page}")
+        if study.is_provisional:
+            click.echo("stopped; the same command with --resume goes on", err=True)
+        elif annotated is not None:
+            click.echo(f"The table with its clusters: {annotated.write(study)}")
+
+    with room_for(folder):
         job = Exploration(
             data,
             effort=options["effort"],
@@ -70,38 +113,59 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
             random_state=options["seed"],
             progress=live,
         )
-        study = job.run()
-    except Interrupted as stopped:
-        study, provisional = stopped.study, True
-    finally:
-        live.clear()
-    page = write_report(study, folder / "report.html", embed_ids=options["embed_ids"])
-    tell(study)
-    click.echo(f"\n{time.perf_counter() - began:.0f} s. The page: {page}")
-    if provisional:
-        click.echo(f"stopped; go on with  subscape explore {table} -o {folder} --resume", err=True)
-        sys.exit(130)
+        try:
+            with PromptStop(lambda: end(job.provisional())):
+                study = job.complete()
+        except KeyboardInterrupt:
+            end(job.provisional())
+            leave()
+        end(study)
+
+
+@contextmanager
+def room_for(folder: Path) -> Iterator[None]:
+    """Say what to do when the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        raise OSError(
+            f"no space left for {folder} ({error.strerror}). Nothing that was finished is lost: "
+            "make room, then go on by the same command with --resume"
+        ) from None
 
 
 def tell(study: Any) -> None:
     """The answer on the terminal: the verdict, and the clusters of the views better than chance."""
     click.echo(study.verdict)
     for view in study.honest_views or study.views[:1]:
-        chance = "" if view.p_value <= study.LEVEL else "  (no better than chance)"
-        click.echo(
-            f"\nView {view.number}: p = {view.p_value:.2g}, stability {view.stability:.2f}, found "
-            f"by {', '.join(view.finders[:4])}{chance}"
-        )
+        click.echo(f"\nView {view.number}: {_trust(study, view)}found by {listed(view.finders)}")
         for text in view.descriptions[:8]:
             click.echo(f"  {text}")
         more = len(view.descriptions) - 8
         if more > 0:
             click.echo(f"  and {more} more clusters")
+    if study.truth and study.views:
+        click.echo("")
     for known in study.truth:
         best = max(range(len(study.views)), key=lambda i: known["views"][i]["ari"], default=None)
         if best is not None:
             ari = known["views"][best]["ari"]
-            click.echo(f"\n{known['name']}: most like view {best + 1} (adjusted Rand {ari:.2f})")
+            click.echo(f"{known['name']}: most like view {best + 1} (adjusted Rand {ari:.2f})")
+
+
+def _trust(study: Any, view: Any) -> str:
+    if math.isnan(view.p_value):
+        return ""
+    chance = "" if view.p_value <= study.LEVEL else " (no better than chance)"
+    return f"p = {view.p_value:.2g}{chance}, stability {view.stability:.2f}, "
+
+
+def listed(finders: Sequence[str], most: int = 4) -> str:
+    """The first of the finders, and how many more."""
+    more = f" and {len(finders) - most} more" if len(finders) > most else ""
+    return ", ".join(finders[:most]) + more
 
 
 class LiveLine:

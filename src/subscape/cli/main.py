@@ -78,9 +78,11 @@ class LazyGroup(click.Group):
         arguments = list(sys.argv[1:] if args is None else args)
         try:
             return super().main(arguments, *rest, **options)
-        except (ValueError, TypeError, OSError) as error:
-            # Read from the arguments, because the fault may lie before click has parsed them.
-            if "--traceback" in arguments:
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            # Read from the arguments, because the fault may lie before click has parsed them. An
+            # import that fails has the name of a module; one that says what to install has none.
+            defect = isinstance(error, ImportError) and error.name is not None
+            if "--traceback" in arguments or defect:
                 raise
             _refuse(error)
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from .text_options import of_text, text_options
+
 
 @click.command(epilog="Example:  subscape predict study new.csv -o labels.csv")
 @click.argument("study", type=click.Path(exists=True, file_okay=False))
@@ -16,18 +18,20 @@ import click
 @click.option("--view", "views", multiple=True, type=int, help="View; all if left out.")
 @click.option("--id", "id_column", help="Column with the names of the rows.")
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
+@text_options
 def predict(
     study: str, table: str, output: str | None, views: tuple[int, ...], id_column: str | None,
-    force: bool,
+    force: bool, **text: Any,
 ) -> None:  # fmt: skip
     """Put the rows of TABLE into the clusters of a STUDY."""
-    from subscape.core import Table
     from subscape.core.atomic import write_text_atomically
     from subscape.core.format_labels import harmless
     from subscape.studies import load_study
 
+    from .study_inputs import read_table
+
     found = load_study(study)
-    new = Table.read(table, id=id_column)
+    new = read_table(table, id_column=id_column, **of_text(text))
     X = found.prepared(new)
     chosen = [found[number] for number in views] or list(found.views)
     if not chosen:
@@ -44,9 +48,9 @@ def predict(
         for labels, sure in results:
             cells += [int(labels[i]), f"{sure[i]:.4f}"]
         writer.writerow(cells)
-    text = buffer.getvalue()
+    lines = buffer.getvalue()
     if output is None:
-        click.echo(text, nl=False)
+        click.echo(lines, nl=False)
         return
-    write_text_atomically(output, text, force=force)
+    write_text_atomically(output, lines, force=force)
     click.echo(f"written to {output}")

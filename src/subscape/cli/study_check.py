@@ -22,6 +22,7 @@ LISTED = 40
 def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
     """Print roles and plan, and write ``columns.csv`` into the folder."""
     from subscape.studies import make_plan, prepare
+    from subscape.studies.exploration import check_rows
 
     for note in table.notes:
         click.echo(note)
@@ -34,8 +35,11 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
         click.echo(line)
     if len(table.schema) > LISTED:
         click.echo(f"… and {len(table.schema) - LISTED} more columns")
+    # First, because roles may be what has to be changed before anything can be planned.
+    path = _written(table, folder, options["columns"])
+    click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
+    check_rows(table)
     ready = prepare(table)
-    click.echo("")
     for note in ready.notes:
         click.echo(note)
     rows = min(table.n_rows, options["search_rows"])
@@ -48,11 +52,21 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
         click.echo(f"  {rung.name}: {', '.join(finders)}")
     click.echo(f"  then the rest without the best ones, {plan.rounds} rounds")
     click.echo(f"  then {plan.n_null} tables without groups")
+
+
+def _written(table: Table, folder: Path, given: str | None) -> Path:
+    """The file with the roles; one that somebody may have edited is not replaced."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "columns.csv"
     text = _as_csv(table)
+    is_given = given is not None and path.exists() and path.samefile(given)
+    if path.exists() and not is_given and path.read_text(encoding="utf-8") != text:
+        raise FileExistsError(
+            f"{path} has other roles than these and is kept; use it (--columns {path}), or "
+            "remove it"
+        )
     write_text_atomically(path, text, force=True)
-    click.echo(f"\nwritten to {path}; edit the roles and pass --columns {path}")
+    return path
 
 
 def _as_csv(table: Table) -> str:

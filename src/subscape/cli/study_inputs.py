@@ -3,32 +3,61 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from subscape.core import Table
-from subscape.core.errors import ShapeMismatchError, SubscapeError, listing
+from subscape.core.delimited import NAMES
+from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
 
 
 def read_table(
-    path: str, columns: str | None = None, id_column: str | None = None, transpose: bool = False
+    path: str,
+    columns: str | None = None,
+    id_column: str | None = None,
+    transpose: bool = False,
+    **text: Any,
 ) -> Table:
-    """The table of a file, with the roles of a ``columns.csv`` if there is one."""
-    before = _stamp(path)
-    table = Table.read(path, id=id_column, roles=None if columns is None else read_roles(columns))
-    if _stamp(path) != before:
-        raise SubscapeError(f"{path} changed while it was read; try again when it is complete")
+    """The table of a file, with the roles of a ``columns.csv`` if there is one.
+
+    ``text`` are the delimiter, the encoding and so on of a text file, as in ``Table.read``.
+    """
+    roles = None if columns is None else read_roles(columns)
+    try:
+        table = Table.read(path, id=id_column, roles=roles, **text)
+    except SubscapeError as error:
+        raise type(error)(_as_options(str(error))) from None
     return transposed(table) if transpose else table
 
 
-def _stamp(path: str) -> tuple[int, int] | None:
-    file = Path(path)
-    if not file.is_file():
-        return None
-    stat = file.stat()
-    return stat.st_mtime_ns, stat.st_size
+def _as_options(message: str) -> str:
+    """What a message says of parameters, as options.
+
+    >>> _as_options("say delimiter=' ', or encoding=…; header=False reads it as data")
+    "say --delimiter ' ', or --encoding …; --no-header reads it as data"
+    """
+    said = re.sub(r"\b(delimiter|encoding|decimal)=", r"--\1 ", message)
+    return said.replace("header=False", "--no-header")
+
+
+def reading(table: Table) -> str:
+    """What was read, and what the file was taken for."""
+    source = table.source
+    said = [count(table.n_rows, "row"), count(len(table.schema), "column")]
+    if source.get("format") == "delimited":
+        delimiter = source["delimiter"]
+        said.append(f"{NAMES.get(delimiter, repr(delimiter))}-delimited")
+        said.append("decimal comma" * (source["decimal"] == ","))
+        said.append(str(source["encoding"]))
+    elif "format" in source:
+        said.append(str(source["format"]))
+    told = f"{source.get('path', 'table')}: {', '.join(part for part in said if part)}"
+    if source.get("format") == "delimited" and len(table.schema) == 1:
+        told += "; if there are more columns than one, say --delimiter"
+    return told
 
 
 def read_roles(path: str) -> dict[str, str]:
@@ -55,7 +84,10 @@ def transposed(table: Table) -> Table:
             "these columns the role 'ignore' or 'id' (--columns)"
         )
     names = table.row_names or [f"row {i}" for i in range(table.n_rows)]
-    return Table.from_array(table.to_numpy().T, feature_names=names, row_names=table.feature_names)
+    turned = Table.from_array(
+        table.to_numpy().T, feature_names=names, row_names=table.feature_names
+    )
+    return replace(turned, source=table.source)
 
 
 def read_known(path: str | None, table: Table, what: str) -> dict[str, Any] | None:

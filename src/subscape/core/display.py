@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import count
+from .markup import MOST_LINES, card
 
 if TYPE_CHECKING:
     from .clustering import SubspaceClustering
 
 KIND_NAMES = {"axis": "axis-aligned", "weighted": "weighted", "oriented": "oriented"}
 
-#: Clusters listed in a notebook before the rest is only counted.
-MOST_CLUSTERS = 20
+#: Features named in a notebook for each cluster.
+MOST_FEATURES = 8
 
 
 def text(clustering: SubspaceClustering) -> str:
@@ -50,21 +50,14 @@ def feature_label(clustering: SubspaceClustering, feature: int) -> str:
 
 def html(clustering: SubspaceClustering) -> str:
     """A table with one line per cluster."""
-    lines = []
-    for k in range(min(clustering.n_clusters, MOST_CLUSTERS)):
+    lines: list[list[Any]] = []
+    for k in range(min(clustering.n_clusters, MOST_LINES)):
         cluster = clustering.cluster(k)
         order = cluster.features[np.argsort(-cluster.relevance[cluster.features], kind="stable")]
-        shown = ", ".join(escape(feature_label(clustering, int(f))) for f in order[:8])
-        more = f" and {len(order) - 8} more" if len(order) > 8 else ""
-        lines.append(
-            f"<tr><td>{k}</td><td>{clustering.sizes[k]:g}</td><td>{cluster.dims:.3g}</td>"
-            f"<td style='text-align:left'>{shown}{more}</td></tr>"
-        )
-    hidden = clustering.n_clusters - len(lines)
-    tail = f"<p>… and {count(hidden, 'more cluster')}</p>" if hidden else ""
-    return (
-        f"<div><b>SubspaceClustering</b>: {escape(', '.join(_facts(clustering)))}"
-        "<table><thead><tr><th>cluster</th><th>rows</th><th>dims</th>"
-        "<th style='text-align:left'>features</th></tr></thead>"
-        f"<tbody>{''.join(lines)}</tbody></table>{tail}</div>"
-    )
+        shown = ", ".join(feature_label(clustering, int(f)) for f in order[:MOST_FEATURES])
+        rest = f" and {len(order) - MOST_FEATURES} more" if len(order) > MOST_FEATURES else ""
+        lines.append([k, float(clustering.sizes[k]), float(cluster.dims), shown + rest])
+    head = ["cluster", "rows", "dims", "features"]
+    text = ", ".join(_facts(clustering))
+    more = clustering.n_clusters - len(lines)
+    return card("SubspaceClustering", text, head, lines, more=more, noun="cluster")

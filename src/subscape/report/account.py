@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from subscape.core.errors import count
+from subscape.studies.separation import FEWEST_ROWS, SMALLEST_SHARE
 
 from .baselines import answer, origins
 from .cards import Card, cards
@@ -39,7 +40,8 @@ def account(study: Study) -> dict[str, Any]:
     """The names that the templates know."""
     described = cards(study)
     roles = Counter(str(column.get("role", "")) for column in study.table_schema)
-    n_shown = len(shown_rows(study))
+    n_shown, n_searched = len(shown_rows(study)), len(study.searched_rows)
+    fewest = max(FEWEST_ROWS, math.ceil(SMALLEST_SHARE * n_searched))
     ranked = sorted(range(len(study.results)), key=lambda i: (-study.results[i].score, i))
     return {
         "study": study,
@@ -67,6 +69,8 @@ def account(study: Study) -> dict[str, Any]:
         "settings": [(k, v) for k, v in study.settings.items() if k not in TOLD],
         "methods": methods(study),
         "n_shown": n_shown,
+        "fewest": fewest,
+        "smallest": math.ceil(fewest * study.shape[0] / n_searched) if n_searched else 0,
         "all_shown": n_shown == study.shape[0],
         "about_missing": [card for card in described if card.view.is_explained_by_missing],
     }
@@ -99,7 +103,8 @@ def _tiles(study: Study) -> list[Tile]:
     least = float(np.min([view.stability for view in honest]))
     label = "stability" if len(honest) == 1 else "stability at least"
     tiles.append(Tile(number(least), label, "1 = samples give the same groups"))
-    tiles.append(Tile(grouped(study.shape[0]), "rows", count(study.shape[1], "feature")))
+    features = f"{grouped(study.shape[1])} feature{'s' * (study.shape[1] != 1)}"
+    tiles.append(Tile(grouped(study.shape[0]), "rows", features))
     return tiles
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subscape.core.phrases import interval_text
 from subscape.plots.cells import row_order
+from subscape.studies.explanation import own_features
 from subscape.studies.verdict import STABLE
 
 from .drawings import Loading, direction, strongest
@@ -124,7 +125,7 @@ def _card(study: Study, view: View) -> Card:
         n_outside=int((per_row == 0).sum()),
         n_shared=int((per_row > 1).sum()),
         kind=view.clustering.kind,
-        telling=_telling(view),
+        telling=view.telling_features(),
         clusters=[_cluster(view, k, n_rows) for k in range(min(view.n_clusters, MOST_CLUSTERS))],
         n_hidden=max(0, view.n_clusters - MOST_CLUSTERS),
         cells=_cells(study, view, told),
@@ -161,21 +162,13 @@ def _size_bar(view: View, width: float = 100.0) -> list[tuple[float, float, int]
     return [(float(b), float(e - b), k) for k, (b, e) in enumerate(zip(begins, ends, strict=True))]
 
 
-def _telling(view: View, most: int = 4) -> list[str]:
-    """Features that tell most, over all clusters."""
-    sums: dict[str, float] = {}
-    for size, listed in zip(view.clustering.sizes, view.facts, strict=True):
-        for fact in listed:
-            if fact.is_own:
-                sums[fact.feature] = sums.get(fact.feature, 0.0) + float(size) * fact.information
-    return sorted(sums, key=lambda name: -sums[name])[:most]
-
-
 # -- the table of clusters ------------------------------------------------------------------------
 
 
 def _cluster(view: View, k: int, n_rows: int) -> ClusterRow:
     own = [fact for fact in view.facts[k] if fact.is_own]
+    # Of wide tables not all facts are kept.
+    n_own = max(len(own), int(own_features(view.clustering)[k].sum()))
     lines = [_line(fact) for fact in own[:MOST_FEATURES]]
     size = round(float(view.clustering.sizes[k]))
     return ClusterRow(
@@ -186,7 +179,7 @@ def _cluster(view: View, k: int, n_rows: int) -> ClusterRow:
         p_value=float(view.cluster_p_values[k]),
         features=lines[:FIRST_FEATURES],
         more=lines[FIRST_FEATURES:],
-        n_hidden=max(0, len(own) - MOST_FEATURES),
+        n_hidden=max(0, n_own - MOST_FEATURES),
         description=view.descriptions[k],
     )
 

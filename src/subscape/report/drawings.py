@@ -209,8 +209,10 @@ def direction(names: Any, loadings: FloatArray, most: int = 3) -> list[tuple[str
         return []
     values = values / norm
     order = np.argsort(-np.abs(values), kind="stable")[:most]
+    # Where a direction is made of many features, none has much weight.
+    least = min(0.15, 0.5 * float(np.abs(values[order[0]])))
     return [
         ("−" if values[j] < 0 else "+", f"{abs(values[j]):.2f}", names[j])
         for j in order
-        if abs(values[j]) >= 0.15
+        if abs(values[j]) >= least
     ]

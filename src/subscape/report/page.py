@@ -100,6 +100,19 @@ def render(study: Study, *, embed_ids: bool = False) -> str:
     )
 
 
+def make_ready() -> None:
+    """Load now what a page needs, templates compiled, so that the first page does not wait for it.
+
+    >>> from subscape.report.page import make_ready
+    >>> make_ready()
+    """
+    from . import account  # noqa: F401
+
+    environment = _environment()
+    for name in environment.list_templates(extensions=["html"]):
+        environment.get_template(name)
+
+
 def _part(name: str) -> str:
     return files("subscape.report").joinpath("templates", name).read_text(encoding="utf-8")
 

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .candidates import redundancy, row_distances
+from .candidates import row_distances
 from .comparison import agreement
-from .explanation import facts, in_table_columns, sentence
+from .explanation import facts, in_table_columns, own_features, sentence
+from .information import redundancy
 from .preparation import like_before
 from .rule import Rule, learn
+from .separation import principal_directions
 from .study import Result, Study, View
 from .trust import Chance, Return, cluster_scores
 from .views import Consensus, in_order
@@ -47,7 +49,9 @@ def assemble(job: Exploration, outcome: Sequence[Judged], *, provisional: bool) 
     honest = [o for o in outcome if o.p_value <= Study.LEVEL]
     ordered = [*honest, *(o for o in outcome if not o.p_value <= Study.LEVEL)]
     shown = _shown(len(job.rows), job.seed)
-    views = tuple(_view(job, number, one, shown) for number, one in enumerate(ordered, 1))
+    views = tuple(
+        _view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)
+    )
     labels = [view.labels for view in views]
     between = np.eye(len(views))
     for i in range(len(views)):
@@ -73,7 +77,7 @@ def assemble(job: Exploration, outcome: Sequence[Judged], *, provisional: bool) 
         searched_rows=job.rows,
         shown_rows=job.rows[shown],
         chance=() if chance is None else chance.maxima,
-        notes=(*job.table.notes, *job.ready.notes),
+        notes=(*job.table.notes, *job.ready.notes, *_left_to_do(job, provisional)),
         settings=_settings(job),
         recipes=job.ready.recipes,
         truth=tuple(
@@ -83,6 +87,15 @@ def assemble(job: Exploration, outcome: Sequence[Judged], *, provisional: bool) 
         is_provisional=provisional,
         folder=None if job.folder is None else str(job.folder),
     )
+
+
+def _left_to_do(job: Exploration, provisional: bool) -> list[str]:
+    if not provisional or len(job.rows) == job.table.n_rows:
+        return []
+    return [
+        f"stopped before the {job.table.n_rows - len(job.rows)} rows that were not searched were "
+        "put into clusters"
+    ]
 
 
 def _settings(job: Exploration) -> dict[str, Any]:
@@ -106,18 +119,23 @@ def _shown(n_rows: int, seed: int) -> NDArray[np.intp]:
     return np.sort(np.random.default_rng([seed, 2]).choice(n_rows, MOST_SHOWN, replace=False))
 
 
-def _view(job: Exploration, number: int, one: Judged, shown: NDArray[np.intp]) -> View:
+def _view(
+    job: Exploration, number: int, one: Judged, shown: NDArray[np.intp], provisional: bool
+) -> View:
     found = one.view
     order = in_order(found)
     memberships = found.memberships[order]
     renumber = np.append(np.argsort(order), -1)
     labels = renumber[found.labels]
     rule = learn(job.X, labels, job.judge)
-    everyone, confidence = _all_rows(job, memberships, found.row_confidence, rule)
+    everyone, confidence = _all_rows(
+        job, memberships, found.row_confidence, None if provisional else rule
+    )
     clustering, information = in_table_columns(job.table, job.ready, memberships, everyone)
     listed = facts(job.searched, job.ready, clustering, information, memberships)
     again, chance = one.again, one.chance
     nothing = np.full(len(order), np.nan)
+    n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)
     scores = cluster_scores(labels, job.judge)
     basis = _two_directions(found.basis, job.X)
     return View(
@@ -137,7 +155,7 @@ def _view(job: Exploration, number: int, one: Judged, shown: NDArray[np.intp]) -
         else np.array([chance.cluster_p_value(score) for score in scores]),
         facts=listed,
         descriptions=tuple(
-            sentence(k, int(everyone[k].sum()), job.table.n_rows, listed[k])
+            sentence(k, int(everyone[k].sum()), job.table.n_rows, listed[k], int(n_own[k]))
             for k in range(len(order))
         ),
         coordinates=job.X[shown] @ basis,
@@ -148,15 +166,19 @@ def _view(job: Exploration, number: int, one: Judged, shown: NDArray[np.intp]) -
 
 
 def _all_rows(
-    job: Exploration, memberships: NDArray[np.bool_], confidence: FloatArray, rule: Rule
+    job: Exploration, memberships: NDArray[np.bool_], confidence: FloatArray, rule: Rule | None
 ) -> tuple[NDArray[np.bool_], FloatArray]:
-    """Memberships and confidence of every row of the table."""
+    """Memberships and confidence of every row of the table.
+
+    Without a rule, rows that were not searched are in no cluster: putting in millions takes longer
+    than somebody waits who wants to stop.
+    """
     n_rows = job.table.n_rows
     if len(job.rows) == n_rows:
         return memberships, confidence
     everyone = np.zeros((len(memberships), n_rows), dtype=bool)
-    sure = np.empty(n_rows)
-    for start in range(0, n_rows, BLOCK):
+    sure = np.zeros(n_rows)
+    for start in range(0, n_rows if rule is not None else 0, BLOCK):
         rows = np.arange(start, min(start + BLOCK, n_rows))
         labels, sure[rows] = rule(like_before(job.ready.recipes, job.table.take(rows)))
         inside = labels >= 0
@@ -171,9 +193,8 @@ def _two_directions(basis: FloatArray, X: FloatArray) -> FloatArray:
     two = basis[:, :2]
     if two.shape[1] < 2 and X.shape[1] >= 2:
         rest = X - (X @ two) @ two.T
-        _, vectors = np.linalg.eigh(rest.T @ rest) if X.shape[1] <= 2000 else (None, None)
-        extra = vectors[:, ::-1] if vectors is not None else np.eye(X.shape[1])
-        two = np.column_stack([two, extra[:, : 2 - two.shape[1]]])
+        missing = min(2 - two.shape[1], len(X))
+        two = np.column_stack([two, principal_directions(rest - rest.mean(axis=0), missing)])
     if two.shape[1] < 2:
         two = np.column_stack([two, np.zeros((X.shape[1], 2 - two.shape[1]))])
     strongest = np.abs(two).argmax(axis=0)

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import NDArray
+
+from subscape.core.parallel import Shared, in_order
 
 from .journal import Journal
 from .portfolio import NUMBERS, Plan, seed_of
@@ -27,21 +28,23 @@ def chance_maxima(
     progress: Progress,
     n_jobs: int | None,
     in_time: Callable[[], bool],
+    indicators: NDArray[np.intp] | None = None,
 ) -> Chance:
-    """What the best result scores on tables like ``X`` that have no groups."""
+    """What the best result scores on tables like ``X`` that have no groups.
+
+    ``indicators`` are columns that indicate levels of nominal columns.
+    """
     numbers = [k for k in NUMBERS[plan.effort][:MOST_NUMBERS] if k <= max(2, len(X) // 5)]
     entries = chance_entries(numbers)
+    table = Shared(X)
     scores: list[Any] = []
     for start in range(0, plan.n_null, BATCH):
         if start and not journal.decide(f"null tables from {start}", in_time):
             break
         places = range(start, min(start + BATCH, plan.n_null))
         todo = [i for i in places if f"null {i}" not in journal]
-        calls = (delayed(null_score)(X, entries, seed_of(plan.seed, 13, i)) for i in todo)
-        if effective_n_jobs(n_jobs) == 1:
-            found: Any = (function(*args, **kwargs) for function, args, kwargs in calls)
-        else:
-            found = Parallel(n_jobs=n_jobs, return_as="generator")(calls)
+        calls = [(table, entries, seed_of(plan.seed, 13, i), indicators) for i in todo]
+        found = in_order(null_score, calls, n_jobs, what="table without groups")
         for i, score in zip(todo, found, strict=True):
             outcome = list(score) if np.isfinite(score).all() else None
             journal.decide(f"null {i}", lambda outcome=outcome: outcome)

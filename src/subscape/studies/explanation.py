@@ -26,6 +26,8 @@ SHARE_OF_BEST = 0.2
 SMALLEST_SPREAD = 1e-3
 #: Features named in a sentence.
 NAMED = 5
+#: Facts kept for a cluster, the most telling; the relevance of all features is in its clustering.
+MOST_FACTS = 1000
 
 
 @dataclass(frozen=True)
@@ -172,24 +174,24 @@ def facts(
     information: FloatArray,
     memberships: NDArray[np.bool_],
 ) -> tuple[tuple[FeatureFact, ...], ...]:
-    """Facts about every cluster, the most telling feature first; features not searched left out."""
+    """Facts about every cluster, the most telling feature first; features not searched left out.
+
+    At most :data:`MOST_FACTS` for each.
+    """
     names = table.feature_names
     numeric = {name: j for j, name in enumerate(table.numeric_names)}
-    own = _own(clustering)
+    own = own_features(clustering)
     located = None
     if numeric:
         numbers = table.X.toarray() if sparse.issparse(table.X) else table.X
         whole = AxisSubspaces(np.ones((len(memberships), numbers.shape[1]), dtype=bool))
         located = describe(numbers, SubspaceClustering(sparse.csr_array(memberships), whole))
-        overall = np.nanquantile(numbers[:, _with_values(numbers)], (0.05, 0.95), axis=0)
-        ends = np.full((2, numbers.shape[1]), np.nan)
-        ends[:, _with_values(numbers)] = overall
+        ends = _middle(numbers)
     every = []
     for k, rows in enumerate(memberships):
         listed = []
-        for j in np.argsort(-information[k], kind="stable"):
-            if not ready.searched[j]:
-                continue
+        order = np.argsort(-information[k], kind="stable")
+        for j in order[ready.searched[order]][:MOST_FACTS]:
             name = names[j]
             fact = {
                 "feature": name,
@@ -213,11 +215,19 @@ def facts(
     return tuple(every)
 
 
-def _with_values(numbers: FloatArray) -> NDArray[np.bool_]:
-    return np.asarray(~np.isnan(numbers).all(axis=0))
+def _middle(numbers: FloatArray) -> FloatArray:
+    """Where the middle 90 % of each column begin and end; NaN for a column without values."""
+    ends = np.full((2, numbers.shape[1]), np.nan)
+    gaps = np.isnan(numbers)
+    whole, some = ~gaps.any(axis=0), gaps.any(axis=0) & ~gaps.all(axis=0)
+    # Columns without gaps at once: the way around NaN goes column by column, and is slow.
+    ends[:, whole] = np.quantile(numbers[:, whole], (0.05, 0.95), axis=0)
+    ends[:, some] = np.nanquantile(numbers[:, some], (0.05, 0.95), axis=0)
+    return ends
 
 
-def _own(clustering: SubspaceClustering) -> NDArray[np.bool_]:
+def own_features(clustering: SubspaceClustering) -> NDArray[np.bool_]:
+    """For each cluster, the features of its subspace (those with much weight, if weighted)."""
     relevance = clustering.subspaces.relevance
     if clustering.kind == "axis":
         return relevance > 0
@@ -241,11 +251,20 @@ def _typical_level(table: Table, name: str, rows: NDArray[np.bool_]) -> dict[str
     }
 
 
-def sentence(number: int, size: int, n_rows: int, listed: tuple[FeatureFact, ...]) -> str:
-    """``cluster 2: 214 rows (21 %); age in [31, 44], colour = red (80 %, others 12 %)``."""
+def sentence(
+    number: int,
+    size: int,
+    n_rows: int,
+    listed: tuple[FeatureFact, ...],
+    n_own: int | None = None,
+) -> str:
+    """``cluster 2: 214 rows (21 %); age in [31, 44], colour = red (80 %, others 12 %)``.
+
+    ``n_own`` is the number of its own features where not all of them are listed.
+    """
     own = [fact for fact in listed if fact.is_own]
     parts = [fact.words() for fact in own[:NAMED]]
-    more = len(own) - len(parts)
+    more = (len(own) if n_own is None else n_own) - len(parts)
     if more > 0:
         parts.append(f"and {count(more, 'more feature')}")
     text = f"cluster {number}: {count(size, 'row')} ({size / max(n_rows, 1):.0%})"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core import Table
-from subscape.core.errors import SubscapeError
+from subscape.core.errors import SubscapeError, count
 from subscape.core.seeds import seed_sequence
 from subscape.validation.runs import Run, RunStore, Task, run_all
 
@@ -37,6 +37,8 @@ FloatArray = NDArray[np.float64]
 #: Of the time allowed, this share may go by before a further rung is admitted; the rest is for
 #: tests against chance and on samples.
 SEARCH_SHARE = 0.5
+#: Groups in fewer rows can't be told from chance.
+FEWEST_ROWS = 10
 #: At most so many cells are searched, but always this many rows.
 MOST_CELLS = 1_000_000
 FEWEST_SEARCHED = 2000
@@ -157,6 +159,7 @@ class Exploration:
         progress: Any = None,
         plan: Callable[..., Plan] = make_plan,
     ) -> None:
+        check_rows(table)
         self.began = clock.monotonic()
         self.table = table
         self.time = time
@@ -175,10 +178,6 @@ class Exploration:
         self.ready: Prepared = prepare(self.searched)
         self.X = np.ascontiguousarray(self.ready.X)
         self.X.flags.writeable = False
-        if len(self.X) < 10:
-            raise SubscapeError(
-                f"the table has {len(self.X)} rows; to tell groups from chance it takes at least 10"
-            )
         self.plan: Plan = plan(
             *self.X.shape, len(self.ready.numeric), effort=effort, seed=self.seed
         )
@@ -191,28 +190,36 @@ class Exploration:
             journal = self.folder / "decisions.jsonl"
         self.journal = Journal(journal)
         self.progress = Progress(progress, time)
-        self.judge = Judge(self.X)
+        self.judge = Judge(self.X, self.ready.indicators)
         #: The table in its principal directions, where these are fewer than its columns.
         self.Z = self.judge.Z if self.judge.Z.shape[1] < self.X.shape[1] else self.X
         self.Z.flags.writeable = False
         self.runs: list[Run] = []
         self.tasks: dict[str, Task] = {}
         self.candidates: list[Candidate] = []
+        #: Candidates and their views at the last moment when both were known.
+        self._known: tuple[list[Candidate], list[Consensus]] = (self.candidates, [])
 
     # -- the phases --
 
     def run(self) -> Study:
-        """Search, test, and put the study together."""
+        """Search, test, and put the study together; on Ctrl-C, what there is until then."""
         try:
-            self.search()
-            views = self.views()
-            outcome = self.tested(views)
+            return self.complete()
         except KeyboardInterrupt:
-            views = self.views()
-            study = assemble(self, [Judged(view) for view in views], provisional=True)
-            self._keep(study)
-            raise Interrupted(study) from None
-        study = assemble(self, outcome, provisional=False)
+            raise Interrupted(self.provisional()) from None
+
+    def complete(self) -> Study:
+        """The same, with Ctrl-C left to the caller."""
+        self.search()
+        study = assemble(self, self.tested(self.views()), provisional=False)
+        self._keep(study)
+        return study
+
+    def provisional(self) -> Study:
+        """What is known by now, put together without any further search or test."""
+        self.candidates, views = self._known
+        study = assemble(self, [Judged(view) for view in views], provisional=True)
         self._keep(study)
         return study
 
@@ -243,15 +250,26 @@ class Exploration:
 
     def views(self) -> list[Consensus]:
         """The views so far, ranked."""
-        groups = group(self.candidates, row_distances(self.candidates))
-        known = [labels[self.rows] for labels in self.given.values()]
-        found = [agree(self.candidates, places, self.judge) for places in groups]
-        return ranked(found, self.X, known)
+        candidates, views = self._known
+        if candidates is not self.candidates:
+            groups = group(self.candidates, row_distances(self.candidates))
+            known = [labels[self.rows] for labels in self.given.values()]
+            found = [agree(self.candidates, places, self.judge) for places in groups]
+            views = ranked(found, self.judge, known)
+            self._known = self.candidates, views
+        return views
 
     def tested(self, views: list[Consensus]) -> list[Judged]:
         """The views with their p-values, stability and replication."""
+        indicators = self.ready.indicators
         chance = chance_maxima(
-            self.Z, self.plan, self.journal, self.progress, self.n_jobs, self._in_time
+            self.X if len(indicators) else self.Z,
+            self.plan,
+            self.journal,
+            self.progress,
+            self.n_jobs,
+            self._in_time,
+            indicators,
         )
         repeated = resampling_tasks(
             self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
@@ -277,7 +295,8 @@ class Exploration:
             self.tasks.setdefault(run.id, task)
         self.runs += runs
         self.candidates = judged(self.runs, self.judge)
-        self.progress.views = len(group(self.candidates, row_distances(self.candidates)))
+        # Also so that whoever stops the search need not wait for them.
+        self.progress.views = len(self.views())
 
     def _run(self, name: str, tasks: Sequence[Task]) -> list[Run]:
         return run_all(tasks, self.store, self.n_jobs, self.progress.rung(name))
@@ -372,6 +391,15 @@ class Exploration:
     def _keep(self, study: Study) -> None:
         if self.folder is not None:
             study.save(self.folder)
+
+
+def check_rows(table: Table) -> None:
+    """Refuse a table with too few rows."""
+    if table.n_rows < FEWEST_ROWS:
+        raise SubscapeError(
+            f"the table has {count(table.n_rows, 'row')}; to tell groups from chance it takes at "
+            f"least {FEWEST_ROWS}. If its columns are to be grouped, transpose it"
+        )
 
 
 def factors(number: int) -> list[tuple[int, int]]:

@@ -52,6 +52,8 @@ def check_plan(
     }
     if not path.exists():
         leftovers = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
+        # --check wrote that one.
+        leftovers = [name for name in leftovers if name != "columns.csv"]
         if leftovers and not resume:
             raise SubscapeError(
                 f"the folder {folder} is not empty ({', '.join(sorted(leftovers)[:3])}); choose "

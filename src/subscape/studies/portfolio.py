@@ -26,7 +26,9 @@ BASELINES = {
 #: Finders whose time grows with the square of the rows get at most so many.
 MOST_ROWS_SQUARED = 3000
 #: Finders of dense boxes are left out of wider tables.
-MOST_COLUMNS_BOXES = 500
+MOST_COLUMNS_BOXES = 100
+#: … and ORCLUS, which turns every pair of clusters.
+MOST_COLUMNS_ORCLUS = 60
 #: Finders that need a number of clusters try these.
 NUMBERS = {"quick": (2, 3, 4, 5, 6), "normal": (2, 3, 4, 5, 6, 8), "thorough": tuple(range(2, 13))}
 #: Numbers of clusters per view for searches of several views at once.
@@ -234,7 +236,7 @@ def _oriented(n_rows: int, n_numeric: int, numbers: Sequence[int], effort: str) 
     entries = [
         Entry("KFlats", {"n_clusters": k, "n_init": 5}, columns="numeric") for k in numbers[:4]
     ]
-    if effort != "quick":
+    if effort != "quick" and n_numeric <= MOST_COLUMNS_ORCLUS:
         entries += [Entry("ORCLUS", {"n_clusters": k}, columns="numeric") for k in numbers[:4]]
         if n_rows <= MOST_ROWS_SQUARED and n_numeric <= 30:
             entries += [Entry(name, columns="numeric") for name in ("COPAC", "LMCLUS")]

@@ -112,6 +112,11 @@ class Prepared:
         """Number of features of the table."""
         return len(self.searched)
 
+    @property
+    def indicators(self) -> NDArray[np.intp]:
+        """Those of the columns that indicate levels."""
+        return np.setdiff1d(np.arange(len(self.origin)), self.numeric)
+
     def fold(self, per_column: FloatArray) -> FloatArray:
         """Values per column, added up to values per feature of the table (last axis)."""
         folded = np.zeros((*per_column.shape[:-1], self.n_features))
@@ -149,7 +154,7 @@ def prepare(table: Table) -> Prepared:
         said = [f"{c.name} ({c.role})" for c in table.schema]
         raise SubscapeError(
             "the table has no numeric or nominal column to look for groups in; its columns are "
-            f"{listing(said, 8)}. Give some of them another role"
+            f"{listing(said, 8)}. Give some of them another role (roles=…, --columns)"
         )
     pooled = _pooled(table, notes)
     encoded = pooled.encode("onehot")

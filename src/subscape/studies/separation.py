@@ -40,11 +40,14 @@ class Separation:
         Nats per row that the cluster's number itself tells.
     basis : array of shape (n_features, d)
         Directions that tell the clusters apart, the most telling first.
+    ratios : array of shape (d,)
+        Spread between clusters to spread within them in these directions.
     """
 
     gain: float
     entropy: float
     basis: FloatArray
+    ratios: FloatArray
 
     @property
     def score(self) -> float:
@@ -55,14 +58,26 @@ class Separation:
 class Judge:
     """Judges many groupings of one table.
 
+    The levels of a nominal column make its indicators pile up in points, which would stand out
+    however little they mean. So much noise is added to indicators that the levels of one column
+    don't make modes of their own (two normal distributions of equal size do so from two standard
+    deviations on): a grouping counts as far as several columns show it.
+
     Parameters
     ----------
     X : float64 array of shape (n_rows, n_columns)
         Scaled, without missing values.
+    indicators : int array
+        Those of the columns that indicate levels of nominal columns.
     """
 
-    def __init__(self, X: FloatArray) -> None:
+    def __init__(self, X: FloatArray, indicators: NDArray[np.intp] | None = None) -> None:
         centred = X - X.mean(axis=0)
+        if indicators is not None and len(indicators):
+            noise = np.random.default_rng(0).normal(size=(len(X), len(indicators)))
+            # Two levels are apart by their height in each of two columns.
+            centred[:, indicators] += np.ptp(X[:, indicators], axis=0) / np.sqrt(2) * noise
+            centred -= centred.mean(axis=0)
         n_rows, n_columns = X.shape
         most = max(1, min(n_columns, MOST_DIRECTIONS, n_rows // ROWS_PER_DIRECTION))
         if most == n_columns:
@@ -70,21 +85,26 @@ class Judge:
         else:
             self.directions = principal_directions(centred, most)
         self.Z = centred @ self.directions
+        self._known: dict[bytes, Separation] = {}
 
     def __call__(self, labels: NDArray[Any]) -> Separation:
         """Separation of the clusters that these labels name; -1 is noise."""
-        Z = self.Z
+        key = np.ascontiguousarray(labels).tobytes()
+        if key not in self._known:
+            self._known[key] = self._separation(labels)
+        return self._known[key]
+
+    def _separation(self, labels: NDArray[Any]) -> Separation:
         numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
         fewest = max(FEWEST_ROWS, SMALLEST_SHARE * len(labels))
         kept = np.flatnonzero((numbers >= 0) & (sizes >= fewest))
-        nothing = Separation(0.0, 0.0, np.zeros((len(self.directions), 0)))
         if len(kept) == 0 or (len(kept) == 1 and (labels >= 0).all()):
-            return nothing
+            return Separation(0.0, 0.0, np.zeros((len(self.directions), 0)), np.zeros(0))
         place = np.full(len(numbers), len(kept))
         place[kept] = np.arange(len(kept))
         groups = place[inverse]  # the last one, if there, is the background
         has_noise = bool((groups == len(kept)).any())
-        return self._judged(Z, groups, len(kept), has_noise)
+        return self._judged(self.Z, groups, len(kept), has_noise)
 
     def _judged(
         self, Z: FloatArray, groups: NDArray[np.intp], n_clusters: int, has_noise: bool
@@ -104,8 +124,10 @@ class Judge:
             ball = max(TINY * np.trace(total), TINY)
         within += ball * np.eye(len(within))
         dims = min(n_groups - 1, Z.shape[1])
-        _, vectors = eigh(between, within, subset_by_index=[Z.shape[1] - dims, Z.shape[1] - 1])
-        vectors = vectors[:, ::-1]
+        ratios, vectors = eigh(between, within, subset_by_index=[Z.shape[1] - dims, Z.shape[1] - 1])
+        ratios = np.maximum(ratios[::-1], 0.0)
+        dims = telling(ratios, n_rows, Z.shape[1], n_groups)
+        vectors = vectors[:, ::-1][:, :dims]
         vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
         seen = Z @ vectors
         overall = np.maximum(seen.var(axis=0), 1e-300)
@@ -124,7 +146,28 @@ class Judge:
         gain -= 0.5 * parameters * np.log(n_rows) / n_rows
         entropy = float(-(shares * np.log(shares)).sum())
         basis, _ = np.linalg.qr(self.directions @ vectors)
-        return Separation(gain, entropy, basis)
+        return Separation(gain, entropy, basis, ratios[:dims])
+
+
+def telling(ratios: FloatArray, n_rows: int, n_columns: int, n_groups: int) -> int:
+    """How many discriminating directions tell the groups apart by more than chance; at least one.
+
+    Each further one must raise the likelihood by more than its parameters cost (BIC). Groups whose
+    means lie in a plane need two directions, however many they are; a third one would be noise, or
+    a bit of another grouping.
+
+    Parameters
+    ----------
+    ratios : array
+        Spread between groups to spread within, per direction, falling.
+
+    >>> telling(np.array([9.0, 4.0, 0.02]), 300, 10, 4)
+    2
+    """
+    place = np.arange(len(ratios))
+    price = (n_columns + n_groups - 2 - 2 * place) * np.log(n_rows)
+    worth = n_rows * np.log1p(ratios) > price
+    return max(1, int(np.argmin(worth)) if not worth.all() else len(worth))
 
 
 def principal_directions(centred: FloatArray, most: int) -> FloatArray:

@@ -7,7 +7,6 @@ import io
 import json
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -51,8 +50,7 @@ def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
     write_text_atomically(home / "clusters.csv", clusters_csv(study), force=True)
     timings = json.dumps({r.name: r.seconds for r in study.results})
     write_text_atomically(home / "timings.json", timings, force=True)
-    text = json.dumps(_as_plain(study), indent=1, sort_keys=True) + "\n"
-    write_text_atomically(home / NAME, text, force=True)
+    write_text_atomically(home / NAME, _json(_as_plain(study)), force=True)
     return home
 
 
@@ -109,7 +107,7 @@ def _as_plain(study: Study) -> dict[str, Any]:
             for view in study.views
         ],
         "results": [
-            {k: v for k, v in asdict(result).items() if k != "seconds"} for result in study.results
+            {k: v for k, v in vars(result).items() if k != "seconds"} for result in study.results
         ],
         "failures": study.failures,
         "table_schema": study.table_schema,
@@ -119,15 +117,20 @@ def _as_plain(study: Study) -> dict[str, Any]:
         "chance": study.chance,
         "notes": study.notes,
         "settings": study.settings,
-        "recipes": [asdict(recipe) for recipe in study.recipes],
+        "recipes": [vars(recipe) for recipe in study.recipes],
         "truth": study.truth,
         "is_provisional": study.is_provisional,
     }
 
 
+def _json(kept: dict[str, Any]) -> str:
+    """One entry per line: indented throughout, a wide table's study would take seconds."""
+    lines = [f"{json.dumps(k)}: {json.dumps(kept[k], sort_keys=True)}" for k in sorted(kept)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
 def _fact(fact: FeatureFact) -> dict[str, Any]:
-    kept = asdict(fact)
-    return {k: _number(v) if isinstance(v, float) else v for k, v in kept.items()}
+    return {k: _number(v) if isinstance(v, float) else v for k, v in vars(fact).items()}
 
 
 def _number(value: float) -> float | None:
@@ -202,17 +205,21 @@ def _read_recipe(kept: dict[str, Any]) -> Recipe:
 
 
 def write_labels(study: Study, stream: BinaryIO) -> None:
-    """One line per row: its name or number, and its cluster and confidence in every view."""
+    """One line per row: its name or number, and its cluster and confidence in every view.
+
+    While a study is provisional, these are the rows that were searched.
+    """
     head = ["row"]
     for view in study.views:
         head += [f"view_{view.number}", f"view_{view.number}_confidence"]
     stream.write(_csv(head, []).encode())
     labels = [view.labels for view in study.views]
-    for start in range(0, study.shape[0], BLOCK):
-        rows = range(start, min(start + BLOCK, study.shape[0]))
-        part = slice(rows.start, rows.stop)
+    every = study.searched_rows if study.is_provisional else np.arange(study.shape[0])
+    for start in range(0, len(every), BLOCK):
+        part = every[start : start + BLOCK]
+        rows = part.tolist()
         names = study.row_names
-        columns = [[harmless(names[i]) for i in rows] if names is not None else list(rows)]
+        columns = [[harmless(names[i]) for i in rows] if names is not None else rows]
         for numbers, view in zip(labels, study.views, strict=True):
             columns += [numbers[part].tolist(), np.round(view.row_confidence[part], 4).tolist()]
         stream.write(_csv(None, zip(*columns, strict=True)).encode())

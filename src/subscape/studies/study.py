@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from subscape.core import SubspaceClustering, Table
 from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import card
 
 from .explanation import FeatureFact
 from .preparation import Recipe, like_before
@@ -49,7 +49,7 @@ class View:
         Agreement of the two halves of the rows about the second half.
     cluster_stability, cluster_p_values : arrays of shape (n_clusters,)
     facts : tuple, per cluster, of tuples of FeatureFact
-        Every feature of every cluster, the most telling first.
+        The features of every cluster, the most telling first (of wide tables the first 1000).
     descriptions : tuple of str
         Every cluster in words.
     coordinates : array of shape (n_shown, 2)
@@ -95,6 +95,27 @@ class View:
     def is_explained_by_missing(self) -> bool:
         """Whether the grouping mostly says which cells are missing."""
         return self.missing_redundancy > 0.5
+
+    def telling_features(self, most: int = 4) -> list[str]:
+        """The features that tell most about the clusters, over all of them."""
+        sums: dict[str, float] = {}
+        for size, listed in zip(self.clustering.sizes, self.facts, strict=True):
+            for fact in listed:
+                if fact.is_own:
+                    told = float(size) * fact.information
+                    sums[fact.feature] = sums.get(fact.feature, 0.0) + told
+        return sorted(sums, key=lambda name: -sums[name])[:most]
+
+    def _repr_html_(self) -> str:
+        head = ["cluster", "rows", "stability", "p", "where"]
+        lines = [
+            [
+                k, float(self.clustering.sizes[k]), float(self.cluster_stability[k]),
+                float(self.cluster_p_values[k]), self.descriptions[k].partition("; ")[2],
+            ]
+            for k in range(self.n_clusters)
+        ]  # fmt: skip
+        return card("View", repr(self).removeprefix("View "), head, lines, noun="cluster")
 
     def __repr__(self) -> str:
         return (
@@ -269,6 +290,42 @@ class Study:
         """New rows in the columns that were searched."""
         return like_before(self.recipes, as_table(X, self.feature_names))
 
+    def write_anndata(self, adata: Any, key_added: str = "subscape") -> None:
+        """Write the views into the AnnData object that was explored, in place.
+
+        View 1 becomes ``adata.obs["subscape_view1"]`` (clusters as categories, missing for rows in
+        none), ``adata.obs["subscape_view1_confidence"]``, ``adata.obsm["subscape_view1"]``
+        (memberships, one column per cluster) and ``adata.varm["subscape_view1"]`` (how relevant
+        each variable is to each cluster); ``adata.uns["subscape"]`` has the verdict, the trust in
+        every view, the clusters in words, and how they were found. What an earlier study wrote
+        under the same key is replaced.
+
+        Parameters
+        ----------
+        adata : AnnData
+            Rows are found by their names, else by order; rows that were not explored get no
+            cluster. Where the features that were explored are no variables of the object
+            (``use_rep``), their relevance is in ``uns``.
+        key_added : str, default="subscape"
+            How all names begin.
+
+        Examples
+        --------
+        >>> import anndata
+        >>> import numpy as np
+        >>> from subscape.testing.studies import planted_study
+        >>> study = planted_study(60, n_clusters=(3, 2))  # or subscape.explore(adata)
+        >>> adata = anndata.AnnData(np.zeros(study.shape))
+        >>> study.write_anndata(adata)
+        >>> list(adata.obs["subscape_view1"].cat.categories)
+        ['0', '1', '2']
+        >>> adata.obsm["subscape_view2"].shape
+        (60, 2)
+        """
+        from .annotation import annotate
+
+        annotate(self, adata, key_added)
+
     def save(self, folder: Any) -> Any:
         """Write the study into a folder; see :func:`load_study`."""
         from .storage import save_study
@@ -280,15 +337,15 @@ class Study:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><td>{view.number}</td><td>{view.n_clusters}</td><td>{view.p_value:.2g}</td>"
-            f"<td>{view.stability:.2f}</td><td>{escape(', '.join(view.finders[:4]))}</td></tr>"
+        head = ["view", "clusters", "p", "stability", "tells most", "found by"]
+        lines = [
+            [
+                view.number, view.n_clusters, float(view.p_value), float(view.stability),
+                ", ".join(view.telling_features()), ", ".join(view.finders[:4]),
+            ]
             for view in self.views
-        )
-        head = (
-            "<tr><th>view</th><th>clusters</th><th>p</th><th>stability</th><th>found by</th></tr>"
-        )
-        return f"<p>{escape(self.verdict)}</p><table>{head}{rows}</table>"
+        ]  # fmt: skip
+        return card("Study", self.verdict, head, lines, noun="view")
 
 
 def as_table(X: Any, names: tuple[str, ...] | None = None) -> Table:

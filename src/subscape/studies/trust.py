@@ -15,7 +15,8 @@ from subscape.measures import adjusted_rand_score
 from subscape.validation.nulls import NullModel
 from subscape.validation.runs import Run, Task
 
-from .candidates import canonical, groups_rows
+from .candidates import groups_rows
+from .information import canonical
 from .portfolio import Entry, seed_of
 from .residuals import without
 from .rule import learn
@@ -94,20 +95,30 @@ def chance_entries(numbers: Sequence[int]) -> list[Entry]:
     return entries
 
 
-def null_score(X: FloatArray, entries: Sequence[Entry], seed: int) -> tuple[float, float]:
+def null_score(
+    X: FloatArray,
+    entries: Sequence[Entry],
+    seed: int,
+    indicators: NDArray[np.intp] | None = None,
+) -> tuple[float, float]:
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
-    The search is repeated on what is left when the best grouping is taken out, as on the table
-    itself. Minus infinity if no finder could do with the table.
+    ``indicators`` are columns as for :class:`Judge`. The search is repeated on what is left when
+    the best grouping is taken out, as on the table itself. Minus infinity if no finder could do
+    with the table.
     """
     rng = np.random.default_rng(seed)
     if len(X) > MOST_NULL_ROWS:
         X = X[np.sort(rng.choice(len(X), MOST_NULL_ROWS, replace=False))]
     with threadpool_limits(1):
         table = NullModel(X).draw(np.random.SeedSequence(seed))
-        judge = Judge(table)
+        judge = Judge(table, indicators)
+        if judge.Z.shape[1] < table.shape[1]:
+            table = judge.Z
         best, best_cluster, basis = _best(table, entries, judge, seed)
         if basis is not None and basis.shape[1] < table.shape[1]:
+            if len(basis) > table.shape[1]:
+                basis = np.linalg.qr(judge.directions.T @ basis)[0]
             more = _best(without(table, basis), entries, judge, seed + 1)
             best, best_cluster = max(best, more[0]), max(best_cluster, more[1])
     return best, best_cluster

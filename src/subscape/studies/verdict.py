@@ -31,7 +31,9 @@ def verdict(study: Study) -> str:
     number = NUMBERS[len(honest)] if len(honest) < len(NUMBERS) else str(len(honest))
     ways = "way" if len(honest) == 1 else "ways"
     sizes = [str(view.n_clusters) for view in honest]
-    text = f"{number.capitalize()} {ways} to group the rows, into {_joined(sizes)} clusters"
+    alike = len(sizes) > 1 and len(set(sizes)) == 1
+    into = f"each into {sizes[0]}" if alike else f"into {_joined(sizes)}"
+    text = f"{number.capitalize()} {ways} to group the rows, {into} clusters"
     if len(honest) > 1:
         text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
     return f"{text}. {_how_sure(study)}"
@@ -49,8 +51,8 @@ def _how_different(study: Study, places: list[int]) -> str:
     if shared.min() > 0.5:
         return "they are variants of each other"
     return (
-        f"two of them share up to {shared.max():.0%} of their information, the least alike "
-        f"{shared.min():.0%}"
+        f"two of them share up to {100 * shared.max():.0f} % of their information, the least "
+        f"alike {100 * shared.min():.0f} %"
     )
 
 
@@ -58,7 +60,7 @@ def _how_sure(study: Study) -> str:
     honest = study.honest_views
     stable = [view for view in honest if view.stability >= STABLE]
     least = max(view.p_value for view in honest)
-    chance = "less than 0.1 %" if least < 0.001 else f"at most {least:.1%}"
+    chance = "less than 0.1 %" if least < 0.001 else f"at most {100 * least:.1f} %"
     text = f"Chance alone would give as clear a grouping with probability {chance}"
     if len(stable) == len(honest):
         again = "it comes" if len(honest) == 1 else "all of them come"

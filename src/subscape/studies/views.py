@@ -13,9 +13,8 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import squareform
 
-from .candidates import Candidate, both, novelty
-from .refinement import best_refinement
-from .residuals import without
+from .candidates import Candidate
+from .choosing import choose_views
 from .separation import Judge
 
 FloatArray = NDArray[np.float64]
@@ -24,12 +23,6 @@ FloatArray = NDArray[np.float64]
 SAME = 0.1
 #: A row belongs to a cluster if at least this share of the votes says so.
 MAJORITY = 0.5
-#: A view must tell at least this share of its information beyond better views.
-LEAST_NOVELTY = 0.4
-#: A refinement is preferred only if it is worth this share of what the coarser grouping is.
-LEAST_WORTH = 0.3
-#: At most so many views are reported.
-MOST_VIEWS = 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,52 +149,20 @@ def _confidence(votes: FloatArray, memberships: NDArray[np.bool_]) -> FloatArray
 
 
 def ranked(
-    views: Sequence[Consensus],
-    X: FloatArray,
-    given: Sequence[NDArray[Any]] = (),
+    views: Sequence[Consensus], judge: Judge, given: Sequence[NDArray[Any]] = ()
 ) -> list[Consensus]:
-    """Views that tell something new, by how clearly they stand out and how much is new.
-
-    A grouping that merges, splits or mixes the clusters of better views tells little that these
-    don't, and stands out no longer once the directions of these are taken out of the table; it is
-    a variant of them and left out. The score of a view that is chosen is the smaller of the two:
-    in the table, and in what the better ones leave of it.
+    """Views that tell something new, the clearest first.
 
     Parameters
     ----------
     views : sequence of Consensus
-    X : array
-        The rows that were searched.
+    judge : Judge
+        Of the rows that were searched.
     given : sequence of label vectors
         Known groupings that shall not be reported again.
     """
-    joint = np.zeros(len(X), dtype=np.int64)
-    rest, judge = X, Judge(X)
-    for labels in given:
-        joint = both(joint, labels)
-        rest = without(rest, judge(labels).basis)
-    if not views:
-        return []
-    scores = np.array([view.score for view in views])
-    left, chosen = list(range(len(views))), []
-    while left and len(chosen) < MOST_VIEWS:
-        if chosen or given:
-            judge = Judge(rest)
-            for i in left:
-                scores[i] = min(scores[i], judge(views[i].labels).score)
-        fresh = np.array([novelty(views[i].labels, joint) for i in left])
-        worth = scores[left] * fresh
-        worth[fresh < LEAST_NOVELTY] = -1.0
-        place = int(worth.argmax())
-        if worth[place] <= 0:
-            break
-        sound = [left[i] for i in np.flatnonzero(worth > LEAST_WORTH * worth[place])]
-        best = best_refinement(left[place], views, sound, rest)
-        left.remove(best)
-        chosen.append(replace(views[best], score=float(scores[best])))
-        joint = both(joint, views[best].labels)
-        rest = without(rest, views[best].basis)
-    return chosen
+    chosen = choose_views(judge, [view.labels for view in views], given)
+    return [replace(views[one.place], score=one.score) for one in chosen]
 
 
 def in_order(view: Consensus) -> NDArray[np.intp]:

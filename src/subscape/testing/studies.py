@@ -10,8 +10,8 @@ from scipy import sparse
 
 from subscape.core import AxisSubspaces, SubspaceClustering
 from subscape.datasets import planted_views
-from subscape.studies.candidates import redundancy
 from subscape.studies.explanation import FeatureFact, sentence
+from subscape.studies.information import redundancy
 from subscape.studies.rule import learn
 from subscape.studies.study import Result, Study, View
 

@@ -1,0 +1,99 @@
+"""Ctrl-C that is answered soon, also while a long computation keeps the main thread busy."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+#: Seconds that the main thread has to stop what it does.
+PATIENCE = 0.4
+#: Keeps the process that tidies up after workers from saying so.
+QUIET = "ignore:resource_tracker"
+#: What a shell expects of a program that Ctrl-C ended.
+EXIT_CODE = 130
+
+
+class PromptStop:
+    """While this context lasts, Ctrl-C ends the work within a moment.
+
+    Python raises KeyboardInterrupt between two of its own steps, so that a single call of a
+    compiled function may hold it back for as long as it likes; and raised within a callback of such
+    a function it is lost. The signal itself is never held back: it writes a byte into a socket, on
+    which a thread listens. If the main thread has not left the context soon after, the thread calls
+    ``end`` in its place and leaves the process.
+
+    Parameters
+    ----------
+    end : callable
+        Writes down what is known. Called in another thread, or not at all; in the first case the
+        main thread never gets out of the context.
+    """
+
+    def __init__(self, end: Callable[[], Any]) -> None:
+        self._end = end
+        self._left = threading.Event()
+        self._turn = threading.Lock()
+        self._is_active = False
+
+    def __enter__(self) -> PromptStop:
+        # Signals are for the main thread only; and a job in the background ignores Ctrl-C.
+        if (
+            threading.current_thread() is not threading.main_thread()
+            or signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+        ):
+            return self
+        self._is_active = True
+        self._asked = os.environ.get("PYTHONWARNINGS")
+        os.environ["PYTHONWARNINGS"] = f"{self._asked},{QUIET}" if self._asked else QUIET
+        self._ear, self._mouth = socket.socketpair()
+        self._mouth.setblocking(False)
+        self._before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self._fd_before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._listen, name="prompt stop", daemon=True).start()
+        return self
+
+    def __exit__(self, *details: object) -> None:
+        if not self._is_active:
+            return
+        if not self._turn.acquire(blocking=False):
+            threading.Event().wait()  # the other thread is ending the process
+        self._left.set()
+        if self._asked is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = self._asked
+        signal.set_wakeup_fd(self._fd_before)
+        signal.signal(signal.SIGINT, self._before)
+        self._mouth.close()
+
+    def _listen(self) -> None:
+        with self._ear:
+            while received := self._ear.recv(64):
+                if signal.SIGINT in received:
+                    break
+            else:
+                return
+        if self._left.wait(PATIENCE) or not self._turn.acquire(blocking=False):
+            return
+        try:
+            self._end()
+        except BaseException as error:
+            print(f"Error: {error}", file=sys.stderr)
+        finally:
+            leave()
+
+
+def leave() -> NoReturn:
+    """End this process and the workers it has, without waiting for anything."""
+    pools = sys.modules.get("joblib.externals.loky.reusable_executor")
+    workers = getattr(getattr(pools, "_executor", None), "_processes", None) or {}
+    for worker in list(workers.values()):
+        worker.kill()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(EXIT_CODE)

@@ -1,0 +1,71 @@
+"""Nominal columns: their levels alone are no grouping."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from subscape.datasets import planted_views
+from subscape.studies.information import both
+from subscape.studies.preparation import prepare
+from subscape.studies.separation import Judge
+from subscape.studies.study import as_table
+from subscape.studies.trust import chance_entries, null_score
+
+
+@pytest.fixture(scope="module")
+def mixed():
+    rng = np.random.default_rng(5)
+    X, truths = planted_views(400, 8, n_clusters=(3, 2), random_state=11)
+    frame = pd.DataFrame(X, columns=[f"m{j}" for j in range(8)])
+    frame["city"] = rng.choice(["Oslo", "Rome", "Lima"], 400)
+    frame["paid"] = rng.choice(["yes", "no"], 400)
+    return frame, prepare(as_table(frame)), [truth.labels() for truth in truths]
+
+
+def test_indicators_are_the_columns_of_levels(mixed):
+    _, ready, _ = mixed
+    assert [ready.names[j] for j in ready.indicators] == [
+        "city=Lima", "city=Oslo", "city=Rome", "paid=no", "paid=yes",
+    ]  # fmt: skip
+
+
+def test_levels_do_not_stand_out_but_groups_in_numbers_do(mixed):
+    frame, ready, truths = mixed
+    judge, unaware = Judge(ready.X, ready.indicators), Judge(ready.X)
+    city, paid = (pd.factorize(frame[name])[0] for name in ("city", "paid"))
+    for labels in (city, paid, np.minimum(city, 1), both(city, paid)):
+        assert unaware(labels).gain > 1
+        assert judge(labels).gain < 0
+    for truth in truths:
+        assert judge(truth).gain > 0.9 * unaware(truth).gain > 0.3
+        # Crossed with levels it tells no more.
+        assert judge(both(truth, paid)).gain < judge(truth).gain
+
+
+def test_groups_that_many_nominal_columns_share_stand_out():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 1000)
+    answers = {
+        f"q{j}": np.where(rng.random(1000) < 0.9, truth, 1 - truth).astype(str) for j in range(12)
+    }
+    ready = prepare(as_table(pd.DataFrame(answers).replace({"0": "no", "1": "yes"})))
+    judge = Judge(ready.X, ready.indicators)
+    assert judge(truth).gain > 0.1
+    assert judge(ready.X[:, ready.indicators[0]] > 0).gain < judge(truth).gain / 2
+
+
+def test_tables_without_groups_are_judged_alike(mixed):
+    _, ready, _ = mixed
+    entries = chance_entries([2, 3])
+    aware = [null_score(ready.X, entries, seed, ready.indicators)[0] for seed in range(3)]
+    unaware = [null_score(ready.X, entries, seed)[0] for seed in range(3)]
+    assert max(aware) < 0.4 < 1 < min(unaware)
+
+
+def test_the_same_noise_every_time(mixed):
+    _, ready, truths = mixed
+    first, second = (Judge(ready.X, ready.indicators) for _ in range(2))
+    assert first(truths[0]).gain == second(truths[0]).gain
+    np.testing.assert_array_equal(first.Z, second.Z)
