@@ -1,7 +1,8 @@
-"""On a GPU: a step of NrKMeans against the roofline, Tanimoto against the bare product.
+"""On a GPU: a step of NrKMeans and passes of others by the roofline, Tanimoto by the bare product.
 
     python benchmarks/gpu.py                 on the first CUDA device, about 3 minutes
     python benchmarks/gpu.py --quick         small sizes, on the CPU where there is no GPU; printed
+                                             (with TRITON_INTERPRET=1 the fused kernel is tried too)
 
 Needs torch and array-api-compat. Writes gpu.md into the folder that OUT names, or else into
 benchmarks/results/. The ceilings are measured in the same run: bandwidth by a copy (bytes read and
@@ -27,10 +28,13 @@ try:
     import torch
 except ImportError:
     torch = None
+else:
+    from gpu_passes import on_two_cores, passes
 
 from subscape.alternatives import NrKMeans
 from subscape.alternatives.view_kmeans import iterate, scoring
 from subscape.kernels.device_views import DeviceTable, no_labels, product_step, view_step
+from subscape.kernels.fused_views import PackedTable, halves
 from subscape.kernels.tanimoto import intersections, projective_similarities
 from subscape.kernels.views import cell_sums
 from subscape.measures import adjusted_rand_score
@@ -151,10 +155,8 @@ def nrkmeans(device, quick, bandwidth, rate):
     ]
     n_few = 5_000 if quick else 200_000
     host = X[:n_few].cpu().numpy()
-    cores = sorted(os.sched_getaffinity(0))
-    os.sched_setaffinity(0, set(cores[:2]))
-    rows.append((f"two cores, {n_few:,} rows scaled", per_step(host, start, device, 3) * n / n_few))
-    os.sched_setaffinity(0, set(cores))
+    cpu = on_two_cores(lambda: per_step(host, start, device, 3)) * n / n_few
+    rows.append((f"two cores, {n_few:,} rows scaled", cpu))
     lines = [
         f"## NrKMeans, {n:,} × {p} float32, k = {SIZES}",
         "",
@@ -173,9 +175,14 @@ def nrkmeans(device, quick, bandwidth, rate):
 
 
 def step_alone(table, start, device):
-    old = no_labels(table.values, SIZES)
     weights, offsets = scoring(*start)
-    return seconds(lambda: view_step(table, weights, offsets, SIZES, old), device, 20)
+    labels = [no_labels(table.values, SIZES)]
+
+    def step():
+        labels[0] = view_step(table, weights, offsets, SIZES, labels[0]).labels
+
+    step()
+    return seconds(step, device, 20)
 
 
 def agreement(device, quick):
@@ -186,7 +193,10 @@ def agreement(device, quick):
     scores = scoring(*start_of(p, np.random.default_rng(4)))
     old = no_labels(X, SIZES)
     exact = product_step(X.double(), *scores, SIZES, old)
-    found = view_step(DeviceTable(X, SIZES), *scores, SIZES, old)
+    table = DeviceTable(X, SIZES)
+    if os.environ.get("TRITON_INTERPRET"):
+        table.packed = PackedTable(halves(X), p, SIZES)
+    found = view_step(table, *scores, SIZES, old)
     differ = int((found.labels != exact.labels).sum())
     off = np.abs(found.sums - exact.sums).max() / np.abs(exact.sums).max()
     return [
@@ -277,6 +287,7 @@ def main():
         "(float32 product).",
         "",
         *nrkmeans(device, quick, bandwidth, rate),
+        *passes(device, quick, seconds, bandwidth, rate),
         *tanimoto(device, quick),
     ]
     page = "\n".join(lines).rstrip() + "\n"

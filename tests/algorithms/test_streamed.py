@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.table_sources import sources, write_parquet
 
-from subscape.algorithms import LAC, MAFIA, PROCLUS, KFlats
+from subscape.algorithms import LAC, MAFIA, ORCLUS, PROCLUS, KFlats, SubKMeans
 from subscape.algorithms.oriented import flat_descent
 from subscape.core.errors import ConstantFeatureWarning, FewDistinctRowsWarning, SubscapeError
-from subscape.datasets import planted_axes, planted_oriented
+from subscape.datasets import planted_axes, planted_oriented, planted_views
 from subscape.kernels import blocks as blocks_module
 from subscape.measures import adjusted_rand_score
 
@@ -28,6 +28,11 @@ def boxes(n_rows=1500):
 def planes():
     X, truth = planted_oriented(5, ((2, 600), (1, 500), (2, 400)), noise=0.0, random_state=1)
     return X.astype(np.float32), truth
+
+
+def blobs():
+    X, truths = planted_views(1500, 6, n_clusters=(3,), random_state=0)
+    return (X + 5.0).astype(np.float32), truths[0]
 
 
 BRIEF = {"random_state": 0, "search_rows": 400, "n_init": 4, "n_swaps": 3}
@@ -50,6 +55,14 @@ FINDERS = {
         boxes,
     ),
     "PROCLUS, all rows": (PROCLUS(3, avg_dims=3, random_state=0, search_rows=None), boxes),
+    "SubKMeans": (SubKMeans(3, random_state=0, search_rows=300, n_init=3), blobs),
+    "SubKMeans, many clusters": (
+        SubKMeans(25, random_state=1, search_rows=40, n_init=1, max_iter=5), blobs,
+    ),
+    "ORCLUS": (ORCLUS(3, subspace_dim=3, random_state=0, search_rows=400, n_init=1), planes),
+    "ORCLUS, outliers": (
+        ORCLUS(3, subspace_dim=2, random_state=0, search_rows=200, n_init=1, outliers=True), boxes,
+    ),
     "MAFIA, in memory": (MAFIA(), boxes),
 }  # fmt: skip
 
@@ -77,7 +90,7 @@ def test_same_bits(finder, planted, tmp_path):
         np.testing.assert_array_equal(finder.clustering_.memberships.toarray(), memberships)
 
 
-@pytest.mark.parametrize("name", ["LAC", "KFlats", "PROCLUS"])
+@pytest.mark.parametrize("name", ["LAC", "KFlats", "PROCLUS", "SubKMeans", "ORCLUS"])
 def test_finds_and_predicts(name, tmp_path):
     finder, planted = FINDERS[name]
     X, truth = planted()
@@ -86,11 +99,13 @@ def test_finds_and_predicts(name, tmp_path):
     inside = truth.labels() >= 0
     assert adjusted_rand_score(truth.labels()[inside], finder.labels_[inside]) > 0.9
     assert finder.clustering_.feature_names == tuple(f"c{j}" for j in range(X.shape[1]))
+    if name == "ORCLUS":
+        return  # it has no rule for new rows
     np.testing.assert_array_equal(finder.predict(path), finder.labels_)
     np.testing.assert_array_equal(finder.predict(da.from_array(X)), finder.labels_)
 
 
-@pytest.mark.parametrize("name", ["LAC", "KFlats", "PROCLUS"])
+@pytest.mark.parametrize("name", ["LAC", "KFlats", "PROCLUS", "SubKMeans"])
 def test_constant_columns(name, tmp_path):
     finder, planted = FINDERS[name]
     X, _ = planted()
@@ -104,7 +119,7 @@ def test_constant_columns(name, tmp_path):
 
 def test_all_rows_identical(tmp_path):
     path = write_parquet(np.ones((900, 3)), tmp_path / "t.parquet", 100)
-    for finder in (LAC(2), KFlats(2), PROCLUS(2)):
+    for finder in (LAC(2), KFlats(2), PROCLUS(2), SubKMeans(2), ORCLUS(2)):
         with pytest.warns(FewDistinctRowsWarning, match="all rows are identical"):
             finder.fit(path)
         assert finder.clustering_.n_clusters == 1
@@ -130,12 +145,6 @@ class TestSettling:
             # The same subspaces: the sines of the angles between them vanish.
             assert np.linalg.norm(ours - theirs @ (theirs.T @ ours)) < 1e-6
 
-    def test_closest_is_argmin(self):
-        residuals = np.random.default_rng(0).integers(0, 3, (500, 4)).astype(float)
-        closest, near = flat_descent._closest(np.asfortranarray(residuals))
-        np.testing.assert_array_equal(closest, residuals.argmin(axis=1))
-        np.testing.assert_array_equal(near, residuals.min(axis=1))
-
     def test_wide_tables_keep_the_flats_of_the_sample(self, monkeypatch):
         X, truth = planes()
         monkeypatch.setattr(flat_descent, "WIDEST_SETTLED", 3)
@@ -154,9 +163,55 @@ class TestSettling:
         fit = flat_descent.settled(X, X[::7], start, [0, 0], 0, 50, watch)
         np.testing.assert_array_equal(np.bincount(fit.labels), [700, 700])
 
+    @pytest.mark.parametrize("seed", range(3))
+    def test_flats_are_those_of_all_rows(self, seed):
+        """Many rows change in every pass: sums of changes are as good as sums of all rows."""
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(900, 5)) ** 3
+        X -= X.mean(axis=0)
+        dims = [2, 1, 2]
+        flats = [flat_descent.seed_flat(X, dim, rng) for dim in dims]
+        start = flat_descent.Fit(flats, np.zeros(0, np.int64), 0.0, 0)
+        fit = flat_descent.settled(X, X[::3], start, dims, 0, 50, flat_descent.Watch())
+        whole = flat_descent.descend(X, flats, dims, 0, 50)
+        assert fit.n_iter > 3
+        np.testing.assert_array_equal(fit.labels, whole.labels)
+        for ours, theirs in zip(fit.flats, whole.flats, strict=True):
+            np.testing.assert_allclose(ours.centre, theirs.centre, atol=1e-9)
+            np.testing.assert_allclose(
+                ours.basis @ ours.basis.T, theirs.basis @ theirs.basis.T, atol=1e-8
+            )
+
+    def test_k_means_on_all_rows_is_that_from_the_sample_centres(self):
+        X, _ = blobs()
+        sampled = SubKMeans(3, random_state=0, search_rows=200).fit(X)
+        whole = SubKMeans(3, random_state=0, search_rows=None).fit(X)
+        np.testing.assert_array_equal(sampled.labels_, whole.labels_)
+        assert sampled.inertia_ == pytest.approx(whole.inertia_, rel=1e-9)
+        np.testing.assert_allclose(sampled.cluster_centers_, whole.cluster_centers_, rtol=1e-6)
+        projectors = [each.components_ @ each.components_.T for each in (sampled, whole)]
+        np.testing.assert_allclose(*projectors, atol=1e-6)
+
+    def test_orclus_on_all_rows_fits_them(self):
+        X, truth = planted_oriented(5, ((2, 600), (2, 500), (2, 400)), noise=0.0, random_state=1)
+        options = {"subspace_dim": 3, "random_state": 0}
+        sampled = ORCLUS(3, search_rows=300, **options).fit(X)
+        whole = ORCLUS(3, search_rows=None, **options).fit(X)
+        assert adjusted_rand_score(truth.labels(), sampled.labels_) > 0.98
+        # A row where two planes meet may go either way.
+        assert (sampled.labels_ != whole.labels_).sum() <= 2
+        for name in ("energy_", "sparsity_coefficient_"):
+            assert getattr(sampled, name) == pytest.approx(getattr(whole, name), rel=1e-3)
+        for ours, theirs in zip(
+            sampled.clustering_.subspaces.bases, whole.clustering_.subspaces.bases, strict=True
+        ):
+            np.testing.assert_allclose(ours @ ours.T, theirs @ theirs.T, atol=1e-3)
+
 
 class TestRefusals:
-    @pytest.mark.parametrize("finder", [LAC(3), KFlats(3), PROCLUS(3), MAFIA()])
+    @pytest.mark.parametrize(
+        "finder", [LAC(3), KFlats(3), PROCLUS(3), SubKMeans(3), ORCLUS(3), MAFIA()]
+    )
     def test_bad_values(self, finder, tmp_path):
         X, _ = boxes()
         X[1200, 4] = np.nan

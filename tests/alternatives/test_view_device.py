@@ -13,8 +13,9 @@ from subscape.alternatives.view_device import iterate_there
 from subscape.alternatives.view_kmeans import iterate
 from subscape.core.errors import ConstantFeatureWarning, SubscapeError
 from subscape.datasets import planted_views
-from subscape.kernels import device_views
+from subscape.kernels import device_sums, device_views
 from subscape.kernels.array_api import is_foreign, to_numpy
+from subscape.kernels.device_blocks import DeviceBlocks
 from subscape.kernels.device_views import DeviceTable, group_sums
 
 ELSEWHERE = xp.Device("device1")
@@ -109,6 +110,7 @@ def test_steps_are_those_of_numpy(seed, monkeypatch):
     """Also with blocks and runs that don't divide the rows, and with clusters that run empty."""
     monkeypatch.setattr(device_views, "MOST_ROWS", 130)
     monkeypatch.setattr(device_views, "RUN", 32)
+    monkeypatch.setattr(device_sums, "RUN", 32)
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(500, 6))
     X -= X.mean(axis=0)
@@ -146,15 +148,15 @@ class OutOfMemoryError(RuntimeError):
 
 
 def test_out_of_memory_goes_on_in_blocks(views, of_numpy, monkeypatch):
-    members, refused = device_views._members, []
+    members, refused = device_views.one_hot, []
 
-    def little_memory(namespace, labels, size):
+    def little_memory(labels, size):
         if labels.shape[0] > 700:
             refused.append(labels.shape[0])
             raise OutOfMemoryError
-        return members(namespace, labels, size)
+        return members(labels, size)
 
-    monkeypatch.setattr(device_views, "_members", little_memory)
+    monkeypatch.setattr(device_views, "one_hot", little_memory)
     monkeypatch.setattr(device_views, "RUN", 128)
     monkeypatch.setattr(device_views, "MOST_ROWS", 2048)
     found = NrKMeans((4, 3, 1), random_state=0).fit(xp.asarray(views))
@@ -162,4 +164,10 @@ def test_out_of_memory_goes_on_in_blocks(views, of_numpy, monkeypatch):
     np.testing.assert_array_equal(to_numpy(found.label_matrix_), of_numpy.label_matrix_)
     monkeypatch.setattr(device_views, "RUN", 600)
     with pytest.raises(MemoryError, match="does not fit into the device's memory"):
+        NrKMeans((4, 3, 1), random_state=0).fit(xp.asarray(views))
+
+
+def test_a_copy_that_does_not_fit_is_said(views, monkeypatch):
+    monkeypatch.setattr(DeviceBlocks, "held", None)
+    with pytest.raises(MemoryError, match=r"centred copy of the table, and 3000 x 10 more values"):
         NrKMeans((4, 3, 1), random_state=0).fit(xp.asarray(views))

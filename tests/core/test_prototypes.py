@@ -213,14 +213,14 @@ class TestSentences:
         found = describe(self.X, [-1] * 4)
         assert found.n_clusters == 0 and found.noise_share == 1
         assert repr(found) == "no clusters: every row is noise"
-        assert found._repr_html_() == "<p>no clusters: every row is noise</p>"
+        assert "no clusters: every row is noise" in found._repr_html_()
         assert found.to_records() == []
 
     def test_html_is_escaped(self):
         c = SubspaceClustering.from_labels([0] * 4, feature_names=["<script>", "a&b"])
         html = describe(self.X, c)._repr_html_()
         assert "<script>" not in html and "&lt;script&gt; in [" in html and "a&amp;b" in html
-        assert html.startswith("<ul><li>cluster 0: 4 rows;")
+        assert "<li>cluster 0: 4 rows;" in html
 
 
 @pytest.mark.parametrize(

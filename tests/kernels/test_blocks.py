@@ -97,7 +97,44 @@ class TestSources:
         assert is_source(da.from_array(table))
 
 
+class TestRecentred:
+    @pytest.mark.parametrize("dtype", [np.float32, np.float64])
+    def test_the_same_bits_from_every_source(self, dtype, tmp_path, small_blocks, table):
+        low, factor = table.min(axis=0).astype(float), np.array([0.5, 3.0, 0.1])
+        means = column_means(table, low)
+        expected = ((table.astype(float) - low - means) * factor).astype(dtype)
+        for source in sources(table, tmp_path):
+            read = as_blocks(source)
+            np.testing.assert_array_equal(read.means, means)
+            moved = read.recentred(low, means).scaled(factor, dtype)
+            assert moved.dtype == dtype
+            np.testing.assert_array_equal(moved.to_numpy(), expected)
+            np.testing.assert_array_equal(moved.take([700, 3]), expected[[700, 3]])
+            direct = read.recentred(low, means, factor, dtype)
+            np.testing.assert_array_equal(direct.to_numpy(), expected)
+
+    def test_changes_come_after(self, table):
+        read = as_blocks(table)
+        moved = read.recentred(np.full(3, 2.0)).map(lambda block: block + 1)
+        np.testing.assert_array_equal(moved.to_numpy(), table - 1.0)
+        for once in (moved, read.recentred(np.zeros(3))):
+            with pytest.raises(TypeError, match="recentred once"):
+                once.recentred(np.zeros(3))
+        for never in (moved, read, read.recentred(np.zeros(3)).scaled(np.full(3, 2.0))):
+            with pytest.raises(TypeError, match="scaled once"):
+                never.scaled(np.ones(3))
+
+    def test_of_some_columns(self, small_blocks, table):
+        chosen = as_blocks(table).select([2, 0])
+        moved = chosen.recentred(np.array([5.0, 7.0]))
+        np.testing.assert_array_equal(moved.to_numpy(), table[:, [2, 0]] - np.array([5.0, 7.0]))
+
+
 class TestFold:
+    def test_blocks_as_they_are(self, table):
+        seen = fold(lambda block, rows: int(block.dtype == np.float32), table, dtype=None)
+        assert seen == 1
+
     @settings(deadline=None, max_examples=40)
     @given(st.integers(1, 900), st.integers(1, 7), st.integers(0, 2**32 - 1))
     def test_sums(self, n, p, seed):

@@ -20,7 +20,9 @@ from subscape.core.errors import (
     count,
     listing,
 )
+from subscape.core.foreign import is_foreign
 from subscape.core.seeds import seed_sequence
+from subscape.kernels.array_api import from_numpy
 from subscape.kernels.blocks import Blocks, as_blocks, check_blocks, column_means, is_source
 
 from .progress import Step, Watch, best_of
@@ -58,6 +60,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
     _accepts_missing: ClassVar[bool] = False
     #: A table in files or chunks is passed on as Blocks instead of being read into memory.
     _streams: ClassVar[bool] = False
+    #: Fitted attributes that lie beside the table where that is a tensor.
+    _beside: ClassVar[tuple[str, ...]] = ()
 
     def fit(self, X: ArrayLike, y: Any = None) -> SubspaceFinder:
         """Find the clusters of ``X``.
@@ -65,7 +69,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            Also a memmap, the path of a Parquet file or folder, or a Dask array.
+            Also a memmap, the path of a Parquet file or folder, a Dask array, or a tensor of
+            torch or cupy (extra ``gpu``).
         y : ignored
 
         Returns
@@ -73,6 +78,9 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         self
         """
         self._fit_to(self._checked(X))
+        if is_foreign(X):
+            for name in self._beside:
+                setattr(self, name, from_numpy(getattr(self, name), X))
         return self
 
     def _fit_to(self, table: Any) -> None:
@@ -194,15 +202,7 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         if isinstance(table, Blocks):
             if not self._centred:
                 return table.map(lambda block: block)
-            low = table.ranges.low
-            means = column_means(table, low)
-
-            def centred(block: NDArray[np.float64]) -> NDArray[np.float64]:
-                block -= low
-                block -= means
-                return block
-
-            return table.map(centred)
+            return table.recentred(table.ranges.low, table.means)
         prepared = np.array(table, dtype=np.float64, order="C")
         if self._centred:
             # First a value of the column, exactly, so that an offset leaves no trace of rounding.

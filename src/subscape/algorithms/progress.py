@@ -6,11 +6,16 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from pickle import PicklingError
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
+
+from subscape.core.cluster import Carried, Shared, active_client
+from subscape.core.parallel import finished
+from subscape.core.threads import one_blas_thread
 
 Result = TypeVar("Result")
 
@@ -88,6 +93,11 @@ class Watch:
     def was_cut(self) -> bool:
         return bool(self._cuts)
 
+    @property
+    def cuts(self) -> list[str]:
+        """Why the search was cut short, each reason once."""
+        return list(self._cuts)
+
     def close(self) -> None:
         """End the bar and warn about what was cut short."""
         if self._bar is not None:
@@ -121,31 +131,62 @@ def best_of(
     """Run ``n_init`` starts from independent seeds and return the one with the smallest key.
 
     Ties go to the earlier start, so the winner does not depend on ``n_jobs``. Starts run in
-    threads: the kernels release the interpreter lock. When the watch runs out of time, the starts
-    not yet begun are left out (at least one always runs).
+    threads, because the kernels release the interpreter lock, or on the cluster that joblib is told
+    of. When the watch runs out of time, the starts not yet begun are left out (at least one always
+    runs).
     """
     best: list[tuple[Any, int, Result]] = []
     lock = threading.Lock()
-    finished = 0
+    n_finished = 0
 
-    def start(index: int, child: np.random.SeedSequence) -> None:
-        nonlocal finished
-        if index > 0 and watch.out_of_time():
-            return
-        result = run_once(child)
+    def take(index: int, result: Result) -> None:
+        nonlocal n_finished
         rank = key(result)
         with lock:
-            finished += 1
+            n_finished += 1
             if not best or (rank, index) < best[0][:2]:
                 best[:] = [(rank, index, result)]
-        watch.step("restarts", finished, n_init)
+        watch.step("restarts", n_finished, n_init)
+
+    def start(index: int, child: np.random.SeedSequence) -> None:
+        if index == 0 or not watch.out_of_time():
+            take(index, run_once(child))
 
     children = seed.spawn(n_init)
-    if n_init == 1 or effective_n_jobs(n_jobs) == 1:
-        for index, child in enumerate(children):
-            start(index, child)
-    else:
-        Parallel(n_jobs=n_jobs, require="sharedmem")(
-            delayed(start)(index, child) for index, child in enumerate(children)
-        )
+    carried = None if n_init == 1 or n_jobs == 1 else _carried(run_once, watch)
+    with one_blas_thread():
+        if carried is not None:
+            calls = [(carried, index, child) for index, child in enumerate(children)]
+            for index, (done, cuts) in finished(_start_there, calls, n_jobs, what="start"):
+                for reason in cuts:
+                    watch.cut(reason)
+                for result in done:
+                    take(index, result)
+        elif n_init == 1 or effective_n_jobs(n_jobs) == 1:
+            for index, child in enumerate(children):
+                start(index, child)
+        else:
+            Parallel(n_jobs=n_jobs, require="sharedmem")(
+                delayed(start)(index, child) for index, child in enumerate(children)
+            )
     return best[0][2]
+
+
+def _carried(run_once: Callable[[Any], Any], watch: Watch) -> Shared | None:
+    """What the starts need, to be sent to a cluster; None if there is none or it can't be sent."""
+    if active_client() is None:
+        return None
+    try:
+        return Shared(Carried((run_once, watch)))
+    except (TypeError, PicklingError):
+        # A progress callback that holds a file or a lock, say: threads of this process do.
+        return None
+
+
+def _start_there(
+    carried: Carried, index: int, child: np.random.SeedSequence
+) -> tuple[list[Any], list[str]]:
+    """One start on a worker: its result, if there was time for it, and what cut it short."""
+    run_once, watch = carried.content
+    done = [] if index > 0 and watch.out_of_time() else [run_once(child)]
+    return done, watch.cuts

@@ -13,8 +13,17 @@ from subscape.kernels.blocks import Blocks
 SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 5000, 500
 
 
+def child_after(seed: np.random.SeedSequence, n_init: int) -> np.random.SeedSequence:
+    """The child that comes after those of the starts, which thereby stay what they were."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, n_init))
+
+
 def rows_to_search(
-    X: NDArray[np.float64] | Blocks, k: int, wanted: Any, rng: np.random.Generator
+    X: NDArray[np.float64] | Blocks,
+    k: int,
+    wanted: Any,
+    rng: np.random.Generator,
+    least: int = 0,
 ) -> NDArray[np.float64]:
     """The rows to search in memory: ``X`` itself where they are all of an array.
 
@@ -26,6 +35,8 @@ def rows_to_search(
     wanted : int, "auto" or None
         How many, drawn at random. "auto": 5000, or 500 per cluster if that is more. None: all.
     rng : Generator
+    least : int
+        Never fewer than this.
 
     Examples
     --------
@@ -39,6 +50,7 @@ def rows_to_search(
         number = max(SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER * k)
     else:
         number = len(X) if wanted is None else max(int(wanted), k)
+    number = max(number, least)
     if number >= len(X):
         return X.to_numpy() if isinstance(X, Blocks) else X
     rows = np.sort(rng.choice(len(X), number, replace=False))

@@ -171,7 +171,7 @@ class AutoNR(ViewFinder):
         code = ViewCode(table, grain)
         attributes["n_clusters_"] = (*task.sizes, 1)
         attributes["saved_bits_"] = code.plain - code.total(best)
-        return self._found(X, searched, best, self.outliers, **attributes)
+        return self._found(searched, best, self.outliers, **attributes)
 
     def _nothing(self, inertia: float) -> dict[str, Any]:
         return super()._nothing(inertia) | {
@@ -192,7 +192,7 @@ def leading_part(searched: Searched) -> Searched:
     leading = np.ascontiguousarray(right[:most].T)
     lift = leading if searched.lift is None else searched.lift @ leading
     table = np.ascontiguousarray(searched.X @ leading.astype(searched.X.dtype))
-    return Searched(table, searched.sample @ leading, searched.unit, lift)
+    return searched._replace(X=table, sample=searched.sample @ leading, lift=lift)
 
 
 def grain_of(X: Floats, searched: Searched) -> Floats:

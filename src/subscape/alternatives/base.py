@@ -64,7 +64,7 @@ class MultiClusteringFinder(SubspaceFinder):
     def _keep(self, found: Found) -> None:
         super()._keep(found)
         self.clusterings_ = (self.clustering_, *(self._named(each) for each in found.others))
-        self.label_matrix_ = label_matrix(self.clusterings_)
+        self.label_matrix_ = label_matrix(self.clusterings_, np.int32)
 
     def _references(
         self, X: NDArray[np.float64], n_clusters: int, seed: np.random.SeedSequence

@@ -13,12 +13,12 @@ from subscape.core.errors import SubscapeError
 from subscape.kernels.array_api import is_foreign
 
 from .base import Found, Watch
+from .view_blocks import BlockTable
 from .view_device import fit_there
 from .view_finder import Searched, ViewFinder
 from .view_finish import in_order, trimmed, without_lost
-from .view_kmeans import Floats
 from .view_request import asked_sizes, check_views, checked_start
-from .view_search import Start, Task, search
+from .view_search import SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER, Start, Task, search
 
 
 class NrKMeans(ViewFinder):
@@ -42,6 +42,10 @@ class NrKMeans(ViewFinder):
     n_escapes : int, default=4
         The best solution is taken apart and put together in different ways until this many rounds
         have not improved it. 0 for none.
+    search_rows : int, "auto" or None, default="auto"
+        Rows that starts and escapes are tried on, drawn at random; the best is then continued on
+        all of them. "auto": 2000, or 100 per cluster of all views if that is more. None: all rows,
+        which are then held in memory.
     max_iter : int, default=300
         Steps per start.
     noise_rule : {"chance", "rank"}, default="chance"
@@ -115,6 +119,7 @@ class NrKMeans(ViewFinder):
         "n_clusters": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_escapes": [Interval(Integral, 0, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "noise_rule": [StrOptions({"chance", "rank"})],
         "outliers": ["boolean"],
@@ -131,6 +136,7 @@ class NrKMeans(ViewFinder):
         *,
         n_init: int = 16,
         n_escapes: int = 4,
+        search_rows: int | str | None = "auto",
         max_iter: int = 300,
         noise_rule: str = "chance",
         outliers: bool = False,
@@ -143,6 +149,7 @@ class NrKMeans(ViewFinder):
         self.n_clusters = n_clusters
         self.n_init = n_init
         self.n_escapes = n_escapes
+        self.search_rows = search_rows
         self.max_iter = max_iter
         self.noise_rule = noise_rule
         self.outliers = outliers
@@ -151,6 +158,8 @@ class NrKMeans(ViewFinder):
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
+
+    _streams = True
 
     # -- parameters --------------------------------------------------------------------------------
 
@@ -172,7 +181,15 @@ class NrKMeans(ViewFinder):
 
     # -- search ------------------------------------------------------------------------------------
 
-    def _find_views(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _n_searched(self, n_rows: int) -> int:
+        sizes = self._sizes()
+        if self.search_rows == "auto":
+            wanted = max(SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER * sum(sizes))
+        else:
+            wanted = n_rows if self.search_rows is None else int(self.search_rows)
+        return min(max(wanted, *sizes, 1), n_rows)
+
+    def _find_views(self, X: Any, seed: np.random.SeedSequence, watch: Watch) -> Found:
         distinct = self._n_distinct or self._most_clusters()
         sizes = tuple(min(size, distinct) for size in self._sizes())
         if not sizes:
@@ -180,6 +197,8 @@ class NrKMeans(ViewFinder):
         check_views(len(sizes), X.shape[1])
         of_rows, of_search = seed.spawn(2)
         searched = self._searched(X, of_rows)
+        if isinstance(searched.X, BlockTable):
+            searched.X.out_of_time = watch.out_of_time
         task = Task.of(searched.X, sizes, self._has_noise(), self.max_iter)
         if self.init is None:
             limits = self.n_init, self.n_escapes
@@ -191,7 +210,7 @@ class NrKMeans(ViewFinder):
             watch.cut(f"labels still changed after max_iter={self.max_iter} steps")
         by_chance = task.noise and self.noise_rule == "chance"
         best = trimmed(task, best) if by_chance else in_order(best)
-        return self._found(X, searched, best, self.outliers)
+        return self._found(searched, best, self.outliers)
 
     def _given_start(self, task: Task, searched: Searched) -> Start:
         """The start given as ``init``, in the units of the search."""
@@ -210,8 +229,9 @@ class NrKMeans(ViewFinder):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
-            A tensor of torch or cupy stays on its device; labels, centres and directions are then
-            tensors too (extra ``gpu``).
+            Also a memmap, the path of a Parquet file or folder, or a Dask array, read block by
+            block. A tensor of torch or cupy stays on its device; labels, centres and directions
+            are then tensors too (extra ``gpu``).
         y : ignored
         given : label vector, SubspaceClustering, fitted finder, or a list of them, optional
             Clusterings already known; the directions in which their clusters differ are set aside.

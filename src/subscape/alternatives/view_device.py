@@ -11,18 +11,23 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from subscape.core.errors import SubscapeError, count
 from subscape.core.seeds import seed_sequence
 from subscape.kernels.array_api import (
     device_of,
+    equal,
     from_numpy,
     is_foreign,
     shared_namespace,
     to_numpy,
 )
+from subscape.kernels.blocks import as_blocks
+from subscape.kernels.device_blocks import fold_there, is_there
 from subscape.kernels.device_views import DeviceTable, group_sums, no_labels, view_step
+from subscape.kernels.device_weighted import column_squares_there
 
 from .base import Watch, found_several
 from .view_finish import (
@@ -37,14 +42,13 @@ from .view_finish import (
 from .view_kmeans import (
     Bases,
     Floats,
-    Groups,
     Solution,
     explained_scatter,
-    scoring,
     summed_up,
     turn,
 )
-from .view_search import NOTHING, SEARCH_ROWS, Task, search
+from .view_search import NOTHING, Task, sampled_rows, search
+from .view_turning import Turning
 
 # -- steps -----------------------------------------------------------------------------------------
 
@@ -60,54 +64,62 @@ def iterate_there(
 ) -> Solution:
     """Assign, move and turn until no label changes; see ``view_kmeans.iterate``."""
     sizes = tuple(len(centre) for centre in centres)
-    labels, groups = no_labels(table.values, sizes), Groups((), (), ())
-    ends = np.cumsum([0, *sizes])
-    views = [slice(start, end) for start, end in pairwise(ends)]
+    labels, views = no_labels(table.values, sizes), Turning(bases, centres, noise, least, turning)
+    sums, counts = np.zeros((sum(sizes), table.shape[1])), np.zeros(sum(sizes), np.int64)
     steps, converged, lost = 0, False, False
     while steps < max_iter and not converged and not lost:
         steps += 1
-        step = view_step(table, *scoring(bases, centres), sizes, labels)
+        step = view_step(table, views.weights, views.offsets, sizes, labels)
         if step.n_changed == 0:
             converged = True
             break
-        old, labels = labels, step.labels
-        sums, counts = [step.sums[view] for view in views], [step.counts[view] for view in views]
-        groups = summed_up(sums, counts)
-        if (step.counts == 0).any():
-            labels, groups = _refilled(table, labels, bases, sums, counts)
-            converged = bool(shared_namespace(X=labels).all(labels == old))
-        if turning:
-            bases = turn(bases, groups.factors, noise, least)
-        centres, lost = groups.centres, any(basis.shape[1] == 0 for basis in bases)
+        old, labels, sums, counts = labels, *step[:3]
+        bases = views.bases
+        if (counts == 0).any():
+            labels = _refilled(table, labels, bases, sums, counts, sizes)
+            converged = equal(labels, old)
+        views.update(sums, counts)
+        lost = any(basis.shape[1] == 0 for basis in views.bases)
+    ends = np.cumsum(sizes)[:-1]
+    groups = summed_up(np.split(sums, ends), np.split(counts, ends))
+    if turning and counts.any():
+        # The last turn once more, with all digits.
+        bases = turn(bases, groups.factors, noise, least)
     value = explained_scatter(bases, groups.factors)
     there = to_numpy(labels).T.astype(np.int32, order="C")
     return Solution(there, bases, groups, value, steps, converged)
 
 
 def _refilled(
-    table: DeviceTable, labels: Any, bases: Bases, sums: list[Floats], counts: list[Any]
-) -> tuple[Any, Groups]:
-    """Give every empty cluster the row that is farthest from its centre in that view."""
+    table: DeviceTable,
+    labels: Any,
+    bases: Bases,
+    sums: Floats,
+    counts: NDArray[np.int64],
+    sizes: tuple[int, ...],
+) -> Any:
+    """Give every empty cluster the row that is farthest from its centre in that view.
+
+    Changes sums and counts, and returns labels of their own.
+    """
     xp = shared_namespace(X=table.values)
     labels = labels + xp.zeros((), dtype=labels.dtype, device=device_of(labels))
-    sums, counts = [each.copy() for each in sums], [each.copy() for each in counts]
-    groups = summed_up(sums, counts)
-    for j, basis in enumerate(bases):
-        for empty in np.flatnonzero(counts[j] == 0):
+    for j, (start, end) in enumerate(pairwise(np.cumsum([0, *sizes]))):
+        inside_sums, inside_counts = sums[start:end], counts[start:end]
+        for empty in np.flatnonzero(inside_counts == 0):
+            centres = summed_up([inside_sums], [inside_counts]).centres[0] @ bases[j]
             own = to_numpy(labels[j, :]).astype(np.intp)
-            inside = table.coordinates(basis)
-            away = np.square(inside - (groups.centres[j] @ basis)[own]).sum(axis=1)
-            away[counts[j][own] < 2] = -1.0
+            away = np.square(table.coordinates(bases[j]) - centres[own]).sum(axis=1)
+            away[inside_counts[own] < 2] = -1.0
             row = int(away.argmax())
             if away[row] <= 0:
                 break  # fewer distinct rows in this view than clusters
             values = to_numpy(table.values[row, :]).astype(np.float64)
             for cluster, sign in ((own[row], -1), (empty, 1)):
-                sums[j][cluster] += sign * values
-                counts[j][cluster] += sign
+                inside_sums[cluster] += sign * values
+                inside_counts[cluster] += sign
             labels[j, row] = int(empty)
-            groups = summed_up(sums, counts)
-    return labels, groups
+    return labels
 
 
 # -- the whole search ------------------------------------------------------------------------------
@@ -156,31 +168,40 @@ def _check_devices(finder: Any, X: Any) -> None:
 def _prepared(finder: Any, X: Any) -> Prepared | None:
     """The table centred and scaled, None if it is better searched as a whole."""
     xp = shared_namespace(X=X)
-    if X.ndim != 2 or X.shape[0] <= SEARCH_ROWS or X.shape[1] >= X.shape[0] or X.shape[1] == 0:
-        return None
-    if X.dtype not in (xp.float32, xp.float64):
-        return None
     finder._validate_params()
+    if X.ndim != 2 or X.shape[1] == 0 or X.dtype not in (xp.float32, xp.float64):
+        return None
     n, p = X.shape
-    total = xp.sum(X, axis=0, dtype=xp.float64)
-    if not bool(xp.all(xp.isfinite(total))):
-        bad = int(xp.count_nonzero(~xp.isfinite(X)))
+    if p >= n or finder._n_searched(n) == n:
+        return None
+    table = as_blocks(X)
+    if not is_there(table):
+        return None
+    low, high, finite = table.ranges
+    if not finite:
+        bad = int(fold_there(lambda block, rows: _n_bad(xp, block), table, 2 * p, "the check"))
         raise SubscapeError(
             f"Input X contains NaN or infinity ({count(bad, 'value')}) and NrKMeans does not take "
             "missing values; impute them first"
         )
     finder.check_parameters(n, p)
-    if bool(xp.any(xp.max(X, axis=0) == xp.min(X, axis=0))):
+    if (low == high).any():
         return None
-    values = X - xp.astype(total / n, X.dtype)
-    # The mean was rounded to the precision of the table: what is left of it goes too.
-    rest = xp.sum(values, axis=0, dtype=xp.float64) / n
-    values -= xp.astype(rest, X.dtype)
-    square = float(xp.sum(values * values, dtype=xp.float64))
+    centred = table.recentred(low, table.means).fleeting()
+    square = float(column_squares_there(centred).sum())
     # A power of two, as for NumPy tables; no bit changes.
     unit = float(2.0 ** np.round(np.log2(np.sqrt(square / (n * p)))))
-    values /= unit
-    return Prepared(values, to_numpy(total) / n, unit, square / unit**2)
+    values = centred.scaled(np.full(p, 1.0 / unit)).held
+    if values is None:
+        raise MemoryError(
+            f"NrKMeans works on a centred copy of the table, and {n} x {p} more values don't fit "
+            "into the device's memory; free other arrays there, or pass a NumPy array"
+        )
+    return Prepared(values, low + table.means, unit, square / unit**2)
+
+
+def _n_bad(xp: Any, block: Any) -> Any:
+    return xp.count_nonzero(~xp.isfinite(block))
 
 
 def _fit_large(finder: Any, X: Any, table: Prepared) -> None:
@@ -190,7 +211,7 @@ def _fit_large(finder: Any, X: Any, table: Prepared) -> None:
     finder.n_features_in_, finder.given_, finder._middle = p, (), table.middle
     of_rows, of_search = seed_sequence(finder.random_state).spawn(2)
     # The rows that a NumPy table would be searched in.
-    rows = np.sort(np.random.default_rng(of_rows).choice(n, SEARCH_ROWS, replace=False))
+    rows = sampled_rows(n, finder._n_searched(n), of_rows)
     sample = to_numpy(xp.take(table.values, from_numpy(rows, X), axis=0)).astype(np.float64)
     distinct = len(np.unique(sample, axis=0))
     if not sizes or distinct < max(sizes):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -14,20 +15,25 @@ from threadpoolctl import threadpool_limits
 from subscape.core import OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import SubscapeError, count
 from subscape.kernels.array_api import from_numpy, is_foreign, shared_namespace, to_numpy
+from subscape.kernels.blocks import Blocks, as_blocks, fold, is_source
+from subscape.kernels.views import CellSums, cell_sums
 
 from .base import Found, MultiClusteringFinder, Watch, found_several
+from .view_blocks import BlockTable
 from .view_finish import basis_of, clustering_of, finished_views, mark_outliers, means
 from .view_kmeans import Floats, Solution
 from .view_request import free_directions
-from .view_search import sampled
+from .view_search import SEARCH_ROWS, sampled_rows
 
 
 class Searched(NamedTuple):
     """The table as the search sees it."""
 
-    X: NDArray[np.floating]
+    X: NDArray[np.floating] | BlockTable
     sample: Floats
     """Some of its rows, or all, in float64."""
+    square: float
+    """Sum of the squares of all values."""
     unit: float
     """What the values were divided by."""
     lift: Floats | None
@@ -39,29 +45,53 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
 
     _kind = "oriented"
 
-    def _find(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _find(self, X: Floats | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
         with threadpool_limits(1):
             return self._find_views(X, seed, watch)
 
-    def _find_views(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _find_views(self, X: Any, seed: np.random.SeedSequence, watch: Watch) -> Found:
         raise NotImplementedError(f"{type(self).__name__} must implement _find_views")
 
     def _has_noise(self) -> bool:
         """Whether what is in no view is a noise space."""
         return True
 
-    def _searched(self, X: Floats, seed: np.random.SeedSequence) -> Searched:
+    def _n_searched(self, n_rows: int) -> int:
+        """Rows that the search looks at."""
+        return min(SEARCH_ROWS, n_rows)
+
+    def _in_blocks(self, n_rows: int, n_features: int) -> bool:
+        """Whether the steps over all rows read the table block by block, wherever it lies."""
+        return self._streams and n_features < n_rows > self._n_searched(n_rows)
+
+    def _searched(self, X: Floats | Blocks, seed: np.random.SeedSequence) -> Searched:
+        n, p = X.shape
+        given = [each.labels() for each in self.given_]
+        if isinstance(X, Blocks) or self._in_blocks(n, p):
+            square = fold(lambda block, rows: float(np.einsum("ij,ij->", block, block)), X)
+        else:
+            square = float(np.square(X).sum())
         # A power of two: squares stay in the range of float32, and no bit changes.
-        unit = float(2.0 ** np.round(np.log2(np.sqrt(np.square(X).mean()))))
-        lift = free_directions(X, [each.labels() for each in self.given_])
-        table = X / unit if lift is None else (X / unit) @ lift
-        sample = sampled(np.ascontiguousarray(table), seed)
-        # Small tables gain nothing from lower precision.
-        dtype = np.float64 if len(sample) == len(table) else self._dtype
-        return Searched(np.ascontiguousarray(table, dtype=dtype), sample, unit, lift)
+        unit = float(2.0 ** np.round(np.log2(np.sqrt(square / (n * p)))))
+        lift, number = free_directions(X, given), self._n_searched(n)
+        if number == n:
+            table = np.ascontiguousarray(lifted(X / unit, lift))
+            # Small tables gain nothing from lower precision.
+            return Searched(table, table, square, unit, lift)
+        sample = lifted(X.take(sampled_rows(n, number, seed), axis=0) / unit, lift)
+        if isinstance(X, Blocks):
+            narrow = self._dtype if lift is None else np.float64
+            blocks = X.scaled(np.full(p, 1.0 / unit), narrow)
+            return Searched(BlockTable(blocks, lift, self._dtype), sample, square, unit, lift)
+        if not self._in_blocks(n, p):
+            table = np.ascontiguousarray(lifted(X / unit, lift), dtype=self._dtype)
+            return Searched(table, sample, square, unit, lift)
+        table = X / unit if lift is not None else np.asarray(X / unit, dtype=self._dtype)
+        steps = BlockTable(as_blocks(table), lift, self._dtype)
+        return Searched(steps, sample, square, unit, lift)
 
     def _found(
-        self, X: Floats, searched: Searched, best: Solution, outliers: bool, **attributes: Any
+        self, searched: Searched, best: Solution, outliers: bool, **attributes: Any
     ) -> Found:
         """The views of a solution as clusterings of the table."""
         labels = mark_outliers(searched.X, best) if outliers else best.labels
@@ -72,17 +102,18 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         return found_several(
             [clustering_of(view) for view in views],
             best.n_iter,
-            importances_=tuple(view.importances * square / len(X) for view in views),
-            inertia_=max(float(np.square(X).sum()) - best.explained * square, 0.0),
+            importances_=tuple(view.importances * square / len(labels) for view in views),
+            inertia_=max(searched.square - best.explained * square, 0.0),
             **attributes,
         )
 
-    def _one_group(self, X: Floats, **attributes: Any) -> Found:
+    def _one_group(self, X: Floats | Blocks, **attributes: Any) -> Found:
         """No view: all rows form one cluster, alike in all directions."""
         labels = np.zeros(len(X), np.int64)
         point = OrientedSubspaces([np.zeros((X.shape[1], 0))], complement=True)
         found = SubspaceClustering.from_labels(labels, bases=point)
-        nothing = self._nothing(float(np.square(X).sum()))
+        inertia = fold(lambda block, rows: float(np.square(block).sum()), X)
+        nothing = self._nothing(inertia)
         return found_several([found], 1, **(nothing | attributes))
 
     def _one_cluster(self, table: Any) -> Found:
@@ -93,14 +124,37 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         return {"importances_": (np.zeros(0),), "inertia_": inertia}
 
     def _fit_to(self, table: Any) -> None:
+        if not self._in_blocks(*table.shape) and isinstance(table, Blocks):
+            table = table.to_numpy()
         self._dtype = np.float32 if table.dtype == np.float32 else np.float64
-        wide = np.asarray(table, dtype=np.float64)
-        self._middle = wide.mean(axis=0)
+        in_blocks = self._in_blocks(*table.shape)
+        blocks = as_blocks(table)
+        if in_blocks:
+            self._middle = blocks.ranges.low + blocks.means
+        else:
+            self._middle = np.asarray(table, dtype=np.float64).mean(axis=0)
         super()._fit_to(table)
         self.components_ = tuple(basis_of(each) for each in self.clusterings_)
-        self.cluster_centers_ = tuple(means(wide, each) for each in self.clusterings_)
+        if in_blocks:
+            self.cluster_centers_ = self._means(blocks)
+        else:
+            wide = np.asarray(table, dtype=np.float64)
+            self.cluster_centers_ = tuple(means(wide, each) for each in self.clusterings_)
         dims = [basis.shape[1] for basis in self.components_]
-        self.dims_ = np.array([*dims, wide.shape[1] - sum(dims)] if self._has_noise() else dims)
+        rest = [table.shape[1] - sum(dims)] if self._has_noise() else []
+        self.dims_ = np.array([*dims, *rest])
+
+    def _means(self, blocks: Blocks) -> tuple[Floats, ...]:
+        """Means of the clusters of all views; one pass."""
+        sizes = [np.array([each.n_clusters], dtype=np.intp) for each in self.clusterings_]
+        low, above = blocks.ranges.low, blocks.means
+
+        def sums(block: Floats, rows: slice) -> tuple[CellSums, ...]:
+            own = np.ascontiguousarray(self.label_matrix_[rows].T)[:, :, None]
+            return tuple(cell_sums(block, *each) for each in zip(own, sizes, strict=True))
+
+        found = fold(sums, blocks.recentred(low, above))
+        return tuple(each.sums / each.counts[:, None] + above + low for each in found)
 
     # -- use ---------------------------------------------------------------------------------------
 
@@ -147,8 +201,11 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
             offsets = from_numpy(lengths + 2 * centres @ (self._middle @ basis), table, table.dtype)
             xp = shared_namespace(X=table)
             return xp.argmin(self._inside(table, -2 * basis @ centres.T) + offsets, axis=1)
-        apart = lengths - 2 * ((table - self._middle) @ basis) @ centres.T
-        return apart.argmin(axis=1)
+        parts = [
+            (lengths - 2 * ((block - self._middle) @ basis) @ centres.T).argmin(axis=1)
+            for _, block in in_pieces(table)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def transform(self, X: ArrayLike, view: int | str | None = None) -> Floats:
         """Coordinates of the rows in a view.
@@ -177,7 +234,8 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         if is_foreign(table):
             there = from_numpy(directions, table, table.dtype)
             return shared_namespace(X=table).matmul(table, there)
-        return np.asarray(table @ directions)
+        parts = [block @ directions for _, block in in_pieces(table)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def _new_rows(self, X: Any) -> Any:
         if is_foreign(X):
@@ -187,6 +245,8 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
                     f"{count(self.n_features_in_, 'feature')}"
                 )
             return X
+        if is_source(X):
+            return self._read_again(X)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
 
     def _view(self, view: Any) -> int:
@@ -196,3 +256,15 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
                 f"view={view!r} is none of the {count(n_views, 'view')} found (0 to {n_views - 1})"
             )
         return int(view) % n_views
+
+
+def lifted(rows: Floats, lift: Floats | None) -> Floats:
+    """Rows in the directions to look in."""
+    return rows if lift is None else rows @ lift
+
+
+def in_pieces(table: Floats | Blocks) -> Iterable[tuple[slice, Floats]]:
+    """The rows at once, or those of a source block by block, as float64."""
+    if isinstance(table, Blocks):
+        return table.map(lambda block: block)
+    return [(slice(0, len(table)), table)]

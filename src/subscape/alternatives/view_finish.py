@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.algorithms.numbering import by_first_row
 from subscape.core import DroppedClusterWarning, OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import count
+from subscape.kernels.blocks import ordered_sum
+from subscape.kernels.views import cell_sums
 
+from .view_blocks import BlockTable
 from .view_kmeans import Bases, DeviceTable, Floats, Labels, Solution
 from .view_search import Start, Task
 
@@ -19,6 +22,10 @@ from .view_search import Start, Task
 BEYOND_CHANCE = 1.5
 #: Rounds in which outliers are looked for.
 OUTLIER_ROUNDS = 20
+
+
+#: Coordinates of the rows in some directions, block by block.
+Inside = Iterable[tuple[slice, Floats]]
 
 
 class View(NamedTuple):
@@ -51,12 +58,27 @@ def coordinates(X: NDArray[np.floating] | DeviceTable, basis: Floats) -> Floats:
     return np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
 
 
+def along(X: NDArray[np.floating] | DeviceTable | BlockTable, basis: Floats) -> Inside:
+    """Where the rows lie in a view, block by block, any number of times."""
+    if isinstance(X, BlockTable):
+        return X.inside(basis)
+    return [(slice(0, X.shape[0]), coordinates(X, basis))]
+
+
+def squares_along(X: NDArray[np.floating] | DeviceTable | BlockTable, bases: Bases) -> list[Floats]:
+    """Sum of the squares along every direction of each view."""
+    if isinstance(X, BlockTable):
+        ends = np.cumsum([basis.shape[1] for basis in bases])[:-1]
+        return np.split(X.squares(np.concatenate(bases, axis=1)), ends)
+    return [np.square(coordinates(X, basis)).sum(axis=0) for basis in bases]
+
+
 def chance_edge(k: int, free: int) -> float:
     """Scatter between k groups of random rows in the best of ``free`` directions, in variances."""
     return BEYOND_CHANCE * float((np.sqrt(k - 1) + np.sqrt(free)) ** 2)
 
 
-def beyond_chance(X: NDArray[np.floating], solution: Solution) -> Bases:
+def beyond_chance(X: NDArray[np.floating] | BlockTable, solution: Solution) -> Bases:
     """The leading directions of each view in which its clusters differ more than by chance.
 
     The centres of k groups of rows drawn at random differ in k − 1 directions too. With q
@@ -66,10 +88,11 @@ def beyond_chance(X: NDArray[np.floating], solution: Solution) -> Bases:
     n, p = X.shape
     taken = [basis.shape[1] for basis in solution.bases]
     kept = []
-    for basis, factor in zip(solution.bases, solution.groups.factors, strict=True):
+    squares = squares_along(X, solution.bases)
+    for basis, factor, total in zip(solution.bases, solution.groups.factors, squares, strict=True):
         free = p - sum(taken) + basis.shape[1]
         between = np.square(factor @ basis).sum(axis=0)
-        inside = np.square(coordinates(X, basis)).sum(axis=0) - between
+        inside = total - between
         clear = between * n > chance_edge(len(factor), free) * inside
         clear[0] = True
         kept.append(basis[:, : len(clear) if clear.all() else int(clear.argmin())])
@@ -86,7 +109,7 @@ def trimmed(task: Task, solution: Solution) -> Solution:
     return in_order(settled._replace(n_iter=best.n_iter + settled.n_iter))
 
 
-def mark_outliers(X: NDArray[np.floating], solution: Solution) -> Labels:
+def mark_outliers(X: NDArray[np.floating] | BlockTable, solution: Solution) -> Labels:
     """Labels with -1 for the rows that no cluster of a view explains.
 
     A row is an outlier if it takes fewer bits to say where it lies in the box around the view than
@@ -95,14 +118,18 @@ def mark_outliers(X: NDArray[np.floating], solution: Solution) -> Labels:
     labels = solution.labels.copy()
     n = X.shape[0]
     for j, basis in enumerate(solution.bases):
-        inside = coordinates(X, basis)
-        m, k = inside.shape[1], len(solution.groups.centres[j])
-        box = float(np.log(np.maximum(np.ptp(inside, axis=0), 1e-300)).sum())
+        inside = along(X, basis)
+        m, k = basis.shape[1], len(solution.groups.centres[j])
+        ends = [(part.min(axis=0), part.max(axis=0)) for _, part in inside]
+        wide = np.max([high for _, high in ends], axis=0) - np.min([low for low, _ in ends], axis=0)
+        box = float(np.log(np.maximum(wide, 1e-300)).sum())
         centres = solution.groups.centres[j] @ basis
         own = solution.labels[:, j]
-        normal = np.ones(n, dtype=bool)
+        normal, size = np.ones(n, dtype=bool), np.array([k], dtype=np.intp)
         for _ in range(OUTLIER_ROUNDS):
-            away = np.square(inside - centres[own]).sum(axis=1)
+            away = np.concatenate(
+                [np.square(part - centres[own[rows]]).sum(axis=1) for rows, part in inside]
+            )
             variance = max(float(away[normal].mean()) / m, 1e-300)
             limit = 2 * (box + np.log(n) - np.log(k)) - m * np.log(2 * np.pi * variance)
             inliers = away <= max(limit, m) * variance
@@ -113,8 +140,9 @@ def mark_outliers(X: NDArray[np.floating], solution: Solution) -> Labels:
             if np.array_equal(inliers, normal):
                 break
             normal = inliers
-            for i in range(k):
-                centres[i] = inside[normal & (own == i)].mean(axis=0)
+            numbers = np.where(normal, own, -1).astype(np.int32)[:, None]
+            found = ordered_sum(cell_sums(part, numbers[rows], size) for rows, part in inside)
+            centres = found.sums / found.counts[:, None]
         labels[~normal, j] = -1
     return labels
 
@@ -155,11 +183,12 @@ def finished_views(solution: Solution, labels: Labels) -> list[View]:
 
 def clustering_of(view: View) -> SubspaceClustering:
     """The clusters of a view, numbered by their first rows, each in the subspace of the view."""
-    _, packed = np.unique(view.labels[view.labels >= 0], return_inverse=True)
-    labels = np.full(len(view.labels), -1, dtype=np.int64)
-    labels[view.labels >= 0] = packed
-    labels[labels >= 0] = np.argsort(by_first_row(labels))[labels[labels >= 0]]
-    return SubspaceClustering.from_labels(labels, bases=[view.basis] * (int(labels.max()) + 1))
+    used = np.flatnonzero(np.bincount(view.labels[view.labels >= 0]))
+    first = [int(np.argmax(view.labels == i)) for i in used]
+    # The last entry is for outliers: −1 points there.
+    number = np.full(int(used[-1]) + 2, -1, dtype=np.int32)
+    number[used[np.argsort(first)]] = np.arange(len(used))
+    return SubspaceClustering.from_labels(number[view.labels], bases=[view.basis] * len(used))
 
 
 def basis_of(clustering: SubspaceClustering) -> Floats:

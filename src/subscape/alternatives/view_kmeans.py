@@ -9,14 +9,17 @@ the total scatter less :math:`\\sum_j \\|U_j V_j\\|^2`, so no step makes a (p, p
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subscape.algorithms.oriented.between import leading_directions
 from subscape.kernels.device_views import DeviceTable
-from subscape.kernels.views import cell_sums, nearest_in_views
+from subscape.kernels.views import CellSums, cell_sums, nearest_in_views
+
+if TYPE_CHECKING:
+    from .view_blocks import BlockTable
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int32]
@@ -66,12 +69,31 @@ class Solution(NamedTuple):
         return self.n_lost, -self.explained
 
 
+class Scoring(NamedTuple):
+    """What gives the scores of a row: the least in each view is its cluster."""
+
+    weights: NDArray[np.floating]
+    """(p, K) what a row is multiplied by, the clusters of all views side by side."""
+    offsets: NDArray[np.floating]
+    """(K,) what is added."""
+    starts: NDArray[np.intp]
+    """(S + 1,) the first cluster of each view, and K."""
+
+    @classmethod
+    def of(cls, bases: Bases, centres: tuple[Floats, ...], dtype: Any) -> Scoring:
+        weights, offsets = scoring(bases, centres)
+        starts = np.cumsum([0, *(len(centre) for centre in centres)], dtype=np.intp)
+        return cls(np.ascontiguousarray(weights, dtype=dtype), offsets.astype(dtype), starts)
+
+
 def assign(X: NDArray[np.floating], bases: Bases, centres: tuple[Floats, ...]) -> Labels:
     """Nearest centre of every row in every view, from one product for all views."""
-    weights, offsets = scoring(bases, centres)
-    weights = np.ascontiguousarray(weights, dtype=X.dtype)
-    offsets = offsets.astype(X.dtype)
-    starts = np.cumsum([0, *(len(centre) for centre in centres)], dtype=np.intp)
+    return nearest(X, Scoring.of(bases, centres, X.dtype))
+
+
+def nearest(X: NDArray[np.floating], by: Scoring) -> Labels:
+    """The cluster with the least score, of every row in every view."""
+    weights, offsets, starts = by
     blocks = []
     for at in range(0, len(X), BLOCK_ROWS):
         # Squared distances in the views, less what is the same for all centres of a view.
@@ -90,20 +112,35 @@ def scoring(bases: Bases, centres: tuple[Floats, ...]) -> tuple[Floats, Floats]:
 
 def group(X: NDArray[np.floating], labels: Labels, sizes: tuple[int, ...]) -> Groups:
     """Centres and counts of all clusters, from one pass over the rows."""
+    return summed_up(*by_view(sums_of_rows(X, labels, sizes), sizes))
+
+
+def sums_of_rows(
+    X: NDArray[np.floating], labels: Labels, sizes: tuple[int, ...]
+) -> tuple[CellSums, ...]:
+    """Sums over the combinations of clusters, or over the clusters of each view if these are fewer.
+
+    Those of several blocks of rows add up.
+    """
     if np.prod([float(size) for size in sizes]) > MOST_CELLS:
-        parts = [
+        return tuple(
             cell_sums(X, np.ascontiguousarray(labels[:, [j]]), np.array([size], dtype=np.intp))
             for j, size in enumerate(sizes)
-        ]
-        sums, counts = [part.sums for part in parts], [part.counts for part in parts]
-    else:
-        cells = cell_sums(X, labels, np.array(sizes, dtype=np.intp))
-        cube, cubed = cells.sums.reshape(*sizes, -1), cells.counts.reshape(sizes)
-        views = range(len(sizes))
-        others = [tuple(other for other in views if other != j) for j in views]
-        sums = [cube.sum(axis=rest) for rest in others]
-        counts = [cubed.sum(axis=rest) for rest in others]
-    return summed_up(sums, counts)
+        )
+    return (cell_sums(X, labels, np.array(sizes, dtype=np.intp)),)
+
+
+def by_view(
+    parts: tuple[CellSums, ...], sizes: tuple[int, ...]
+) -> tuple[list[Floats], list[NDArray[np.int64]]]:
+    """Sums and counts of the clusters of each view."""
+    if len(parts) == len(sizes):
+        return [part.sums for part in parts], [part.counts for part in parts]
+    cells = parts[0]
+    cube, cubed = cells.sums.reshape(*sizes, -1), cells.counts.reshape(sizes)
+    views = range(len(sizes))
+    others = [tuple(other for other in views if other != j) for j in views]
+    return [cube.sum(axis=rest) for rest in others], [cubed.sum(axis=rest) for rest in others]
 
 
 def summed_up(sums: Sequence[Floats], counts: Sequence[NDArray[np.int64]]) -> Groups:
@@ -182,7 +219,7 @@ def refill(
 
 
 def iterate(
-    X: NDArray[np.floating] | DeviceTable,
+    X: NDArray[np.floating] | DeviceTable | BlockTable,
     bases: Bases,
     centres: tuple[Floats, ...],
     noise: bool,
@@ -194,7 +231,7 @@ def iterate(
 
     Parameters
     ----------
-    X : (n, p) array or DeviceTable
+    X : (n, p) array, DeviceTable or BlockTable
         Centred.
     bases, centres : of each view
         Start; the centres lie in the full space.
@@ -210,6 +247,10 @@ def iterate(
         from .view_device import iterate_there
 
         return iterate_there(X, bases, centres, noise, least, max_iter, turning)
+    if not isinstance(X, np.ndarray):
+        from .view_blocks import iterate_in_blocks
+
+        return iterate_in_blocks(X, bases, centres, noise, least, max_iter, turning)
     sizes = tuple(len(centre) for centre in centres)
     labels, groups = np.full((len(X), len(sizes)), -1, dtype=np.int32), Groups((), (), ())
     steps, converged, lost = 0, False, False

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from subscape.algorithms.oriented.between import leading_directions
 from subscape.core.errors import SubscapeError, count
+from subscape.kernels.blocks import Blocks, as_blocks, ordered_sum
+from subscape.kernels.views import cell_sums
 
+from .view_blocks import BlockTable
 from .view_finish import chance_edge
 from .view_kmeans import Floats
 from .view_search import Start
@@ -83,7 +86,7 @@ def checked_start(init: Any, sizes: Sequence[int], n_features: int, noise: bool)
     return Start(bases, centres)
 
 
-def free_directions(X: Floats, given: Sequence[NDArray[np.int64]]) -> Floats | None:
+def free_directions(X: Floats | Blocks, given: Sequence[NDArray[np.int64]]) -> Floats | None:
     """Orthonormal (p, r) directions in which to look, or None for all of them.
 
     More columns than rows leave directions in which nothing varies; directions in which the given
@@ -91,12 +94,11 @@ def free_directions(X: Floats, given: Sequence[NDArray[np.int64]]) -> Floats | N
     """
     n, p = X.shape
     lift = None
-    if p >= n:
+    if p >= n and not isinstance(X, Blocks):
         _, lengths, right = np.linalg.svd(X, full_matrices=False)
         lift = np.ascontiguousarray(right[lengths > 1e-10 * lengths[0]].T)
     for labels in given:
-        table = X if lift is None else X @ lift
-        known = known_directions(table, labels)
+        known = known_directions(BlockTable(as_blocks(X), lift), labels)
         free = np.linalg.qr(known, mode="complete")[0][:, known.shape[1] :]
         lift = free if lift is None else lift @ free
     if lift is not None and lift.shape[1] == 0:
@@ -107,16 +109,20 @@ def free_directions(X: Floats, given: Sequence[NDArray[np.int64]]) -> Floats | N
     return lift
 
 
-def known_directions(X: Floats, labels: NDArray[np.int64]) -> Floats:
-    """Directions in which the clusters differ by more than chance explains."""
-    clustered = labels >= 0
+def known_directions(table: BlockTable, labels: NDArray[np.int64]) -> Floats:
+    """Directions in which the clusters differ by more than chance explains; two passes."""
     k = int(labels.max()) + 1
-    counts = np.bincount(labels[clustered], minlength=k)
-    middle = X[clustered].mean(axis=0)
-    sums = np.array([(X[labels == i] - middle).sum(axis=0) for i in range(k)])
-    factor = sums / np.sqrt(np.maximum(counts, 1))[:, None]
+    own, size = labels.astype(np.int32)[:, None], np.array([k], dtype=np.intp)
+    found = ordered_sum(cell_sums(block, own[rows], size) for rows, block in table)
+    n_rows = found.counts.sum()
+    middle = found.sums.sum(axis=0) / n_rows
+    sums = found.sums - found.counts[:, None] * middle
+    factor = sums / np.sqrt(np.maximum(found.counts, 1))[:, None]
     directions = leading_directions(factor, 1e-10 * float(np.square(factor).sum()))
     between = np.square(factor @ directions).sum(axis=0)
-    total = np.square((X[clustered] - middle) @ directions).sum(axis=0)
-    clear = between * clustered.sum() > chance_edge(k, X.shape[1]) * (total - between)
+    total = ordered_sum(
+        np.square((block[labels[rows] >= 0] - middle) @ directions).sum(axis=0)
+        for rows, block in table
+    )
+    clear = between * n_rows > chance_edge(k, table.shape[1]) * (total - between)
     return directions[:, clear]

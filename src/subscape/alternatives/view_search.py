@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from subscape.algorithms.base import Watch
 
 from .independence import Components, components_by_depth
+from .view_blocks import BlockTable
 from .view_kmeans import Bases, Floats, Solution, iterate, outside
 
-#: Rows that the search looks at; the solution then settles on all of them.
-SEARCH_ROWS = 2000
+#: Rows that the search looks at, in all and per cluster; the solution then settles on all rows.
+SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 2000, 100
 #: Steps of a start before the worse half is given up; doubled in every round.
 SHORT = 3
 #: Of every so many starts one is in random directions instead of independent ones.
@@ -39,7 +40,7 @@ NOTHING = 1e-10
 class Task(NamedTuple):
     """What is looked for, and in which table."""
 
-    X: NDArray[np.floating]
+    X: NDArray[np.floating] | BlockTable
     sizes: tuple[int, ...]
     noise: bool
     least: float
@@ -47,10 +48,17 @@ class Task(NamedTuple):
 
     @classmethod
     def of(
-        cls, X: NDArray[np.floating], sizes: Sequence[int], noise: bool, max_iter: int = 300
+        cls,
+        X: NDArray[np.floating] | BlockTable,
+        sizes: Sequence[int],
+        noise: bool,
+        max_iter: int = 300,
     ) -> Task:
-        least = NOTHING * float(np.einsum("ij,ij->", X, X, dtype=np.float64))
-        return cls(X, tuple(sizes), noise, least, max_iter)
+        if isinstance(X, BlockTable):
+            square = X.square
+        else:
+            square = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+        return cls(X, tuple(sizes), noise, NOTHING * square, max_iter)
 
     def run(self, start: Start, max_iter: int | None = None, turning: bool = True) -> Solution:
         steps = self.max_iter if max_iter is None else min(max_iter, self.max_iter)
@@ -88,7 +96,7 @@ def search(
     ----------
     task : Task
     sample : (at most n, p) array
-        The rows to search, see :func:`sampled`.
+        The rows to search, in float64: in lower precision another path might be taken.
     n_init : int
         Starts, besides the ``known`` ones.
     n_escapes : int
@@ -105,12 +113,9 @@ def search(
     return best if same else task.run(Start.at(best))
 
 
-def sampled(X: Floats, seed: np.random.SeedSequence) -> Floats:
-    """The rows to search, in float64: in lower precision another path might be taken."""
-    if len(X) <= SEARCH_ROWS:
-        return X
-    rows = np.random.default_rng(seed).choice(len(X), SEARCH_ROWS, replace=False)
-    return np.ascontiguousarray(X[np.sort(rows)])
+def sampled_rows(n_rows: int, number: int, seed: np.random.SeedSequence) -> NDArray[np.intp]:
+    """The rows to search, in order."""
+    return np.sort(np.random.default_rng(seed).choice(n_rows, number, replace=False))
 
 
 # -- starts ----------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from .errors import (
     UnsupportedKindError,
     count,
 )
+from .foreign import is_foreign, to_numpy
 from .indexing import checked_names, places, positions, taken
 from .memberships import Memberships, row_positions
 from .oriented import OrientedSubspaces
@@ -167,6 +168,7 @@ class SubspaceClustering:
             spaces = bases
         elif bases is not None:
             spaces = OrientedSubspaces(bases, n_features=n_features)
+        labels = to_numpy(labels) if is_foreign(labels) else labels
         coded = encode_labels(labels, None if spaces is None else spaces.n_clusters)
         if spaces is None:
             width = n_features or (len(feature_names) if feature_names is not None else 1)
@@ -547,6 +549,8 @@ def as_clustering(given: Any, like: SubspaceClustering | None = None) -> Subspac
         return given
     if hasattr(given, "clustering_"):
         return as_clustering(given.clustering_)
+    if is_foreign(given):
+        return as_clustering(to_numpy(given), like)
     if sparse.issparse(given) or np.ndim(given) != 1:
         raise TypeError(
             "expected a SubspaceClustering or a label vector, got "

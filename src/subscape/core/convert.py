@@ -119,8 +119,8 @@ def linkage_clusters(linkage: ArrayLike) -> list[NDArray[np.intp]]:
     return below[n_rows:]
 
 
-def label_matrix(clusterings: Any) -> NDArray[np.int64]:
-    """Labels of several clusterings of the same rows, one column each.
+def label_matrix(clusterings: Any, dtype: Any = np.int64) -> NDArray[Any]:
+    """Labels of several clusterings of the same rows, one column each, as integers of ``dtype``.
 
     >>> label_matrix([[0, 0, 1], [0, 1, 1]])
     array([[0, 0],
@@ -128,7 +128,7 @@ def label_matrix(clusterings: Any) -> NDArray[np.int64]:
            [1, 1]])
     """
     columns = [
-        np.asarray(c.labels() if hasattr(c, "labels") else encode_labels(c).codes, dtype=np.int64)
+        (c.labels() if hasattr(c, "labels") else encode_labels(c).codes).astype(dtype, copy=False)
         for c in clusterings
     ]
     if not columns:

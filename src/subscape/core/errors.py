@@ -27,6 +27,10 @@ class FileFormatError(SubscapeError):
     """A file is truncated, newer than this version, oversized, pickled or of another format."""
 
 
+class LostWorkerError(SubscapeError):
+    """Work was given up, because the processes that did it were killed again and again."""
+
+
 class UnsupportedKindError(TypeError):
     """A measure or conversion is not defined for this kind of clustering."""
 

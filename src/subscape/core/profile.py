@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
-from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +13,7 @@ from scipy import sparse
 
 from .columns import ROLES, Column, as_dates
 from .errors import count, listing
+from .markup import card
 
 #: Cells looked at in one go, so that counting never copies the whole table.
 BLOCK_CELLS = 1 << 21
@@ -184,20 +184,14 @@ def summary(columns: Sequence[Column], stats: Profile, n_rows: int) -> str:
 
 
 def as_html(columns: Sequence[Column], stats: Profile, n_rows: int, notes: Sequence[str]) -> str:
-    """A small table with one line per column, and the notes; all text is escaped."""
-    lines = []
-    for j, column in enumerate(columns[:MOST_COLUMNS]):
-        cells = (column.name, column.role, _range(column, stats, j), stats.n_missing[j])
-        lines.append("".join(f"<td>{escape(str(cell))}</td>" for cell in cells))
-    hidden = len(columns) - len(lines)
-    tail = f"<p>… and {count(hidden, 'more column')}</p>" if hidden else ""
-    said = "".join(f"<li>{escape(note)}</li>" for note in notes)
-    return (
-        f"<div><b>Table</b>: {escape(summary(columns, stats, n_rows))}"
-        "<table><thead><tr><th>column</th><th>role</th><th>values</th><th>missing</th></tr></thead>"
-        f"<tbody>{''.join(f'<tr>{line}</tr>' for line in lines)}</tbody></table>{tail}"
-        f"{f'<ul>{said}</ul>' if said else ''}</div>"
-    )
+    """A small table with one line per column, and the notes."""
+    lines = [
+        (column.name, column.role, _range(column, stats, j), int(stats.n_missing[j]))
+        for j, column in enumerate(columns)
+    ]
+    head = ("column", "role", "values", "missing")
+    text = summary(columns, stats, n_rows)
+    return card("Table", text, head, lines, notes=notes, most=MOST_COLUMNS, noun="column")
 
 
 def _range(column: Column, stats: Profile, j: int) -> str:

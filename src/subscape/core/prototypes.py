@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from .checks import check_table, column_names
 from .clustering import SubspaceClustering, as_clustering
 from .errors import ShapeMismatchError, listing
+from .markup import card
 from .oriented import OrientedSubspaces
 from .phrases import cluster_sentence
 from .subspaces import Subspaces
@@ -95,10 +96,9 @@ class Prototypes:
         return "\n".join(self.sentences()) or "no clusters: every row is noise"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
-        lines = "".join(f"<li>{escape(text)}</li>" for text in self.sentences())
-        return f"<ul>{lines}</ul>" if lines else "<p>no clusters: every row is noise</p>"
+        clusters = self.sentences()
+        empty = "" if clusters else "no clusters: every row is noise"
+        return card("Prototypes", empty, notes=clusters)
 
 
 def describe(X: ArrayLike, clustering: Any) -> Prototypes:

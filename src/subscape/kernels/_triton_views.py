@@ -26,13 +26,14 @@ if triton is not None:
         low_weights = ((weights - high_weights.to(tl.float32)) * 2048.0).to(tl.float16)
         offsets = tl.load(small + P * K + clusters)
         views = tl.load(small + (P + 1) * K + clusters)
-        high_sums = tl.zeros((K, P), dtype=tl.float32)
-        low_sums = tl.zeros((K, P), dtype=tl.float32)
-        counts = tl.zeros((K,), dtype=tl.int32)
+        totals = tl.zeros((P, K), dtype=tl.float32)
+        counts = tl.zeros((BLOCK, K), dtype=tl.int32)
         changed = tl.zeros((BLOCK,), dtype=tl.int32)
         for start in tl.range(program * BLOCK, n, tl.num_programs(0) * BLOCK, num_stages=STAGES):
             rows = start + tl.arange(0, BLOCK)
             there = rows < n
+            # First of all, so that nobody waits for it later.
+            before = tl.load(old + rows, mask=there, other=0)
             place = x + rows[:, None].to(tl.int64) * (2 * p) + columns[None, :]
             mask = there[:, None] & (columns < p)[None, :]
             high = tl.load(place, mask=mask, other=0.0)
@@ -41,6 +42,8 @@ if triton is not None:
             fine = tl.dot(low, high_weights, fine)
             scores = tl.dot(high, high_weights) + fine * (1.0 / 2048.0) + offsets[None, :]
             members = tl.zeros((BLOCK, K), dtype=tl.int32)
+            # The labels of a row in all views side by side, a byte each.
+            after = tl.zeros((BLOCK,), dtype=before.dtype)
             for view in tl.static_range(S):
                 mine = views == view
                 own = tl.where(mine[None, :], scores, float("inf"))
@@ -48,18 +51,21 @@ if triton is not None:
                 # Of equal scores the first; a view's clusters lie side by side.
                 best = tl.min(tl.where(own == least[:, None], clusters[None, :], K), axis=1)
                 first = tl.min(tl.where(mine, clusters, K), axis=0)
-                members += ((clusters[None, :] == best[:, None]) & there[:, None]).to(tl.int32)
-                label = (best - first).to(tl.int8)
-                at = view * n.to(tl.int64) + rows
-                before = tl.load(old + at, mask=there, other=0)
-                changed += (there & (before != label)).to(tl.int32)
-                tl.store(labels + at, label, mask=there)
-            counts += tl.sum(members, axis=0)
-            shares = tl.trans(members.to(tl.float16))
-            high_sums = tl.dot(shares, high, high_sums)
-            low_sums = tl.dot(shares, low, low_sums)
-        mine = sums + program.to(tl.int64) * K * (P + 2) + clusters * (P + 2)
-        tl.store(mine[:, None] + columns[None, :], high_sums + low_sums * (1.0 / 2048.0))
-        tl.store(mine + P, counts.to(tl.float32))
-        moved = tl.sum(changed, axis=0).to(tl.float32)
-        tl.store(mine + P + 1, tl.where(clusters == 0, moved, 0.0))
+                members += (clusters[None, :] == best[:, None]).to(tl.int32)
+                after |= (best - first).to(before.dtype) << (8 * view)
+            tl.store(labels + rows, after, mask=there)
+            moved = tl.where(there, before ^ after, 0)
+            for view in tl.static_range(S):
+                changed += ((moved >> (8 * view)) & 255 != 0).to(tl.int32)
+            members = tl.where(there[:, None], members, 0)
+            counts += members
+            shares = members.to(tl.float16)
+            # Added outside of the matrix units, which cut off what they can't hold: over many
+            # blocks that would move all sums towards zero.
+            fine_sums = tl.dot(tl.trans(low), shares) * (1.0 / 2048.0)
+            totals += tl.dot(tl.trans(high), shares, fine_sums)
+        mine = sums + program.to(tl.int64) * K * (P + 2) + clusters
+        tl.store(mine[None, :] + columns[:, None] * K, totals)
+        tl.store(mine + P * K, tl.sum(counts, axis=0).to(tl.float32))
+        all_changed = tl.sum(changed, axis=0).to(tl.float32)
+        tl.store(mine + (P + 1) * K, tl.where(clusters == 0, all_changed, 0.0))

@@ -13,32 +13,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core.errors import SubscapeError
+from subscape.core.foreign import is_foreign, library_of, to_numpy
 
 __all__ = [
     "device_of",
+    "equal",
     "from_numpy",
     "in_smaller_blocks",
     "is_foreign",
+    "is_memory_error",
     "shared_namespace",
     "slices",
     "to_numpy",
 ]
 
-#: Libraries whose arrays stay where they are.
-LIBRARIES = ("torch", "cupy", "array_api_strict")
-
 T = TypeVar("T")
-
-
-def is_foreign(array: Any) -> bool:
-    """Whether this is an array that does not belong to NumPy but follows the standard.
-
-    >>> import array_api_strict, numpy as np
-    >>> from subscape.kernels.array_api import is_foreign
-    >>> is_foreign(array_api_strict.zeros(2)), is_foreign(np.zeros(2)), is_foreign([0, 1])
-    (True, False, False)
-    """
-    return type(array).__module__.partition(".")[0] in LIBRARIES and hasattr(array, "shape")
 
 
 def shared_namespace(**arrays: Any) -> Any:
@@ -89,25 +78,22 @@ def device_of(array: Any) -> Any:
 def from_numpy(array: NDArray[Any], like: Any, dtype: Any = None) -> Any:
     """A copy of a NumPy array beside ``like``, of its library and on its device."""
     xp = _compat().array_namespace(like)
-    return xp.asarray(np.ascontiguousarray(array), dtype=dtype, device=device_of(like))
+    # torch warns of arrays that must not be written to.
+    ready = np.require(array, requirements=["C", "W"])
+    return xp.asarray(ready, dtype=dtype, device=device_of(like))
 
 
-def to_numpy(array: Any) -> NDArray[Any]:
-    """The values in the memory of the computer.
+def equal(a: Any, b: Any) -> bool:
+    """Whether two arrays hold the same values; two on a device are compared there.
 
-    >>> import array_api_strict
-    >>> from subscape.kernels.array_api import to_numpy
-    >>> to_numpy(array_api_strict.asarray([1, 2]))
-    array([1, 2])
+    >>> import array_api_strict as xp, numpy as np
+    >>> from subscape.kernels.array_api import equal
+    >>> equal(xp.asarray([1, 2]), xp.asarray([1, 3])), equal(xp.asarray([1]), np.array([1]))
+    (False, True)
     """
-    if not is_foreign(array):
-        return np.asarray(array)
-    library = type(array).__module__.partition(".")[0]
-    if library == "torch":
-        return np.asarray(array.detach().cpu().numpy())
-    if library == "cupy":
-        return np.asarray(array.get())
-    return np.from_dlpack(array.to_device(array.__array_namespace__().Device("CPU_DEVICE"))).copy()
+    if is_foreign(a) and is_foreign(b):
+        return a.shape == b.shape and bool(shared_namespace(a=a, b=b).all(a == b))
+    return np.array_equal(to_numpy(a), to_numpy(b))
 
 
 def in_smaller_blocks(work: Callable[[int], T], rows: int, least: int, what: str) -> T:
@@ -139,7 +125,7 @@ def in_smaller_blocks(work: Callable[[int], T], rows: int, least: int, what: str
         try:
             return work(rows)
         except Exception as error:
-            if not _is_memory(error):
+            if not is_memory_error(error):
                 raise
             if rows // 2 < least:
                 raise MemoryError(
@@ -149,7 +135,8 @@ def in_smaller_blocks(work: Callable[[int], T], rows: int, least: int, what: str
         rows //= 2
 
 
-def _is_memory(error: Exception) -> bool:
+def is_memory_error(error: Exception) -> bool:
+    """Whether an error says that a device has no memory left."""
     # torch and cupy each have a class of their own, both of this name.
     return isinstance(error, MemoryError) or "OutOfMemory" in type(error).__name__
 
@@ -157,7 +144,7 @@ def _is_memory(error: Exception) -> bool:
 def _home(array: Any) -> tuple[str, str]:
     if not is_foreign(array):
         return "numpy", "cpu"
-    return type(array).__module__.partition(".")[0], str(device_of(array))
+    return library_of(array), str(device_of(array))
 
 
 def _compat() -> Any:

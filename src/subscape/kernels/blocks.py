@@ -8,19 +8,20 @@ how it is cut there.
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from functools import cache, cached_property
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core.checks import check_finite, check_magnitude, check_table
 from subscape.core.errors import SubscapeError
+from subscape.core.foreign import is_foreign
+from subscape.core.threads import one_blas_thread
 
 from .bin_counts import ColumnRanges, ranges_of
+from .recentring import recentre
 from .sources import ArraySource, Source, source_of
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "fold",
     "is_source",
     "one_blas_thread",
+    "ordered_sum",
     "rows_per_block",
 ]
 
@@ -53,6 +55,15 @@ def rows_per_block(n_features: int) -> int:
     return max(LEAST_ROWS, CELLS // n_features)
 
 
+class Origin(NamedTuple):
+    """Where the rows are moved to, see :meth:`Blocks.recentred`."""
+
+    low: Floats
+    means: Floats
+    factor: Floats
+    dtype: np.dtype[Any]
+
+
 class Blocks:
     """A table that is read in blocks of rows, any number of times; use :func:`as_blocks`.
 
@@ -62,8 +73,10 @@ class Blocks:
         Where the rows come from.
     columns : array of int, optional
         Columns to keep; all by default.
+    origin : Origin, optional
+        Where the rows are moved to first.
     change : callable, optional
-        What is done to every block, as float64 and maybe in place, before anybody sees it.
+        What is done to every block, maybe in place, before anybody sees it.
 
     Attributes
     ----------
@@ -88,13 +101,17 @@ class Blocks:
         self,
         source: Source,
         columns: NDArray[np.intp] | None = None,
+        origin: Origin | None = None,
         change: Callable[[Floats], Floats] | None = None,
     ) -> None:
-        self._source, self._columns, self._change = source, columns, change
+        self._source, self._columns = source, columns
+        self._origin, self._change = origin, change
         names = source.names
         width = source.shape[1] if columns is None else len(columns)
         self.shape = (source.shape[0], width)
-        self.dtype = np.dtype(np.float64) if change is not None else source.dtype
+        self.dtype = source.dtype if change is None else np.dtype(np.float64)
+        if origin is not None:
+            self.dtype = origin.dtype
         if names is not None and columns is not None:
             names = tuple(names[j] for j in columns)
         self.names = names
@@ -110,7 +127,7 @@ class Blocks:
         """
         start = 0
         # Fresh memory for every block would cost more than what is done to it.
-        room = np.empty((min(self.block_rows, len(self)) if self._change else 0, self.shape[1]))
+        room = self._room(min(self.block_rows, len(self)))
         for piece in _resliced(self._source.chunks(self.block_rows), self.block_rows):
             yield slice(start, start + len(piece)), self._changed(piece, room)
             start += len(piece)
@@ -132,7 +149,50 @@ class Blocks:
         """
         before = self._change
         both = change if before is None else (lambda block: change(before(block)))
-        return Blocks(self._source, self._columns, both)
+        return type(self)(self._source, self._columns, self._origin, both)
+
+    def recentred(
+        self,
+        low: Floats,
+        means: Floats | None = None,
+        factor: Floats | None = None,
+        dtype: Any = np.float64,
+    ) -> Blocks:
+        """The table as ``(x - low - means) * factor``, computed in float64.
+
+        ``means`` is 0 and ``factor`` 1 by default; the blocks are of ``dtype``. Comes before any
+        :meth:`map`.
+
+        >>> import numpy as np
+        >>> from subscape.kernels.blocks import as_blocks
+        >>> X = as_blocks(np.array([[1.0], [4.0]]))
+        >>> X.recentred(np.array([1.0]), np.array([1.5])).to_numpy().tolist()
+        [[-1.5], [1.5]]
+        """
+        if self._change is not None or self._origin is not None:
+            raise TypeError("blocks are recentred once, before they are changed")
+        p = self.shape[1]
+        origin = Origin(
+            np.asarray(low, np.float64),
+            np.zeros(p) if means is None else np.asarray(means, np.float64),
+            np.ones(p) if factor is None else np.asarray(factor, np.float64),
+            np.dtype(dtype),
+        )
+        return type(self)(self._source, self._columns, origin)
+
+    def scaled(self, factor: Floats, dtype: Any = np.float64) -> Blocks:
+        """The recentred table with every column multiplied by a number.
+
+        >>> import numpy as np
+        >>> from subscape.kernels.blocks import as_blocks
+        >>> X = as_blocks(np.array([[1.0, 2.0]])).recentred(np.zeros(2))
+        >>> X.scaled(np.array([3.0, 4.0])).to_numpy().tolist()
+        [[3.0, 8.0]]
+        """
+        if self._change is not None or self._origin is None or (self._origin.factor != 1).any():
+            raise TypeError("blocks are scaled once, after they are recentred")
+        scaled = self._origin._replace(factor=np.asarray(factor), dtype=np.dtype(dtype))
+        return type(self)(self._source, self._columns, scaled)
 
     def select(self, columns: Any) -> Blocks:
         """The table with these columns only, before any :meth:`map`.
@@ -142,7 +202,7 @@ class Blocks:
         if self._change is not None:
             raise TypeError("columns are selected before blocks are changed")
         kept = np.arange(self.shape[1])[columns]
-        chosen = Blocks(self._source, kept if self._columns is None else self._columns[kept])
+        chosen = type(self)(self._source, kept if self._columns is None else self._columns[kept])
         if "ranges" in vars(self):
             low, high, finite = self.ranges
             chosen.ranges = ColumnRanges(low[kept], high[kept], finite)
@@ -153,7 +213,7 @@ class Blocks:
         wanted = np.asarray(rows, np.intp)
         direct = self._source.take(wanted)
         if direct is not None:
-            return self._changed(direct, np.empty((len(wanted), self.shape[1])))
+            return self._changed(direct, self._room(len(wanted)))
         found = np.empty((len(wanted), self.shape[1]), self.dtype)
         order = np.argsort(wanted, kind="stable")
         first = 0
@@ -173,6 +233,11 @@ class Blocks:
         high = np.fmax.reduce([each.high for each in found])
         return ColumnRanges(low, high, all(each.finite for each in found))
 
+    @cached_property
+    def means(self) -> Floats:
+        """Mean of every column above its smallest value, NaN left out; one pass."""
+        return column_means(self, self.ranges.low)
+
     @property
     def constant(self) -> NDArray[np.bool_]:
         """Which columns hold a single value, or none at all (NaN aside)."""
@@ -190,19 +255,28 @@ class Blocks:
             whole[rows] = block
         return whole
 
-    def _changed(self, piece: NDArray[Any], room: Floats) -> NDArray[Any]:
+    def _room(self, n_rows: int) -> NDArray[Any]:
+        """Memory that blocks are changed in."""
+        plain = self._change is None and self._origin is None
+        return np.empty((0 if plain else n_rows, self.shape[1]), self.dtype)
+
+    def _changed(self, piece: NDArray[Any], room: NDArray[Any]) -> NDArray[Any]:
         if self._columns is not None:
             piece = piece[:, self._columns]
-        if self._change is None:
+        if self._change is None and self._origin is None:
             return np.ascontiguousarray(piece, self._source.dtype)
         block = room[: len(piece)]
-        block[:] = piece
-        return np.ascontiguousarray(self._change(block))
+        if self._origin is None:
+            block[:] = piece
+        else:
+            low, means, factor, _ = self._origin
+            recentre(np.ascontiguousarray(piece, self._source.dtype), low, means, factor, block)
+        return block if self._change is None else np.ascontiguousarray(self._change(block))
 
 
 def is_source(X: Any) -> bool:
-    """Whether ``X`` is read in blocks rather than held: a path, a memmap, a Dask array, Blocks."""
-    if isinstance(X, (Blocks, np.memmap, str, os.PathLike)):
+    """Whether ``X`` is read in blocks: a path, a memmap, a Dask array, a tensor, Blocks."""
+    if isinstance(X, (Blocks, np.memmap, str, os.PathLike)) or is_foreign(X):
         return True
     return not isinstance(X, np.ndarray) and type(X).__module__.split(".")[0] == "dask"
 
@@ -212,7 +286,7 @@ def as_blocks(X: Any) -> Blocks:
 
     Parameters
     ----------
-    X : array, np.memmap, path of a Parquet file or folder, Dask array, or Blocks
+    X : array, np.memmap, path of a Parquet file or folder, Dask array, tensor, or Blocks
         Numbers; float32 is read as such, everything else as float64. A folder is read in the order
         of its files' names. What else can be made an array is.
 
@@ -230,13 +304,18 @@ def as_blocks(X: Any) -> Blocks:
     """
     if isinstance(X, Blocks):
         return X
+    if is_foreign(X):
+        # Here, since that module is built on this one.
+        from .device_blocks import DeviceBlocks, DeviceSource
+
+        return DeviceBlocks(DeviceSource(X))
     source = source_of(X)
     if source is None:
         source = ArraySource(np.asarray(check_table(X, "as_blocks")))
     return Blocks(source)
 
 
-def fold(stats: Callable[[Floats, slice], Statistics], X: Any) -> Statistics:
+def fold(stats: Callable[[Any, slice], Statistics], X: Any, dtype: Any = np.float64) -> Statistics:
     """Sum statistics of the blocks of a table, in the order of the blocks.
 
     Parameters
@@ -245,6 +324,8 @@ def fold(stats: Callable[[Floats, slice], Statistics], X: Any) -> Statistics:
         Given a block of rows as float64 and the slice of the table it is, returns an array, a
         number, or a tuple (also a named one) of these. BLAS has one thread meanwhile.
     X : whatever :func:`as_blocks` takes
+    dtype : dtype or None
+        What the blocks are converted to; None leaves them as they are.
 
     Returns
     -------
@@ -259,10 +340,21 @@ def fold(stats: Callable[[Floats, slice], Statistics], X: Any) -> Statistics:
     >>> total.tolist(), squares.shape
     ([9999900000.0, 10000000000.0], (2, 2))
     """
+    table = as_blocks(X)
+    kept = table.dtype if dtype is None else dtype
+    return ordered_sum(stats(block.astype(kept, copy=False), rows) for rows, block in table)
+
+
+def ordered_sum(parts: Iterable[Statistics]) -> Statistics:
+    """Sum statistics in the order in which they come, as :func:`fold` does.
+
+    >>> from subscape.kernels.blocks import ordered_sum
+    >>> ordered_sum((i, 2 * i) for i in range(4))
+    (6, 12)
+    """
     total: Any = None
     with one_blas_thread():
-        for rows, block in as_blocks(X):
-            part = stats(block.astype(np.float64, copy=False), rows)
+        for part in parts:
             total = part if total is None else _added(total, part)
     return cast(Statistics, total)
 
@@ -291,68 +383,15 @@ def column_means(X: Any, shift: Floats | None = None) -> Floats:
     """
 
     def sums(block: Floats, rows: slice) -> tuple[Floats, NDArray[np.intp]]:
-        if shift is not None:
-            block = block - shift
+        total = block.sum(axis=0)
+        if not np.isnan(total).any():
+            return total, np.full(len(total), len(block), np.intp)
         present = np.count_nonzero(~np.isnan(block), axis=0)
         return np.nansum(block, axis=0), present
 
-    total, present = fold(sums, X)
+    table = as_blocks(X)
+    total, present = fold(sums, table if shift is None else table.recentred(shift))
     return np.asarray(total / present)
-
-
-class _BlasThreads:
-    """How many are inside :func:`one_blas_thread`, and what to go back to."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.inside = 0
-        self.usual: list[int] | None = None
-
-
-_threads = _BlasThreads()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """One BLAS thread while inside, also where several threads come and go."""
-    # The number is the process's: the first one in lowers it and the last one out puts it back, or
-    # one of them would go back to what another had lowered.
-    with _threads.lock:
-        if _threads.inside == 0:
-            libraries = _blas_libraries()
-            if _threads.usual is None:
-                _threads.usual = [library.num_threads for library in libraries]
-            for library in libraries:
-                library.set_num_threads(1)
-        _threads.inside += 1
-    try:
-        yield
-    finally:
-        with _threads.lock:
-            _threads.inside -= 1
-            if _threads.inside == 0:
-                _restore_threads()
-
-
-def _restore_threads() -> None:
-    libraries, usual = _blas_libraries(), _threads.usual or []
-    for library, number in zip(libraries, usual, strict=True):
-        library.set_num_threads(number)
-    # OpenBLAS takes no more threads from any thread but the main one: the number is then kept until
-    # that one leaves.
-    if [library.num_threads for library in libraries] == usual:
-        _threads.usual = None
-
-
-@cache
-def _blas_libraries() -> list[Any]:
-    # Looking for them takes milliseconds, a pass over a small table microseconds. All of them are
-    # loaded once SciPy is.
-    import scipy.linalg  # noqa: F401
-    from threadpoolctl import ThreadpoolController
-
-    found = ThreadpoolController().lib_controllers
-    return [library for library in found if library.user_api == "blas"]
 
 
 def _added(total: Any, part: Any) -> Any:

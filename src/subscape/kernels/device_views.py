@@ -1,8 +1,6 @@
 """One step of Nr-Kmeans over arrays of other libraries: nearest centres and sums in one go.
 
-The rows stay on their device; only the sums, a few numbers per cluster, come back. Sums are taken
-over short runs of rows in the precision of the table and added up in float64, so float32 loses
-nothing that matters over many rows.
+The rows stay on their device; only the sums, a few numbers per cluster, come back.
 """
 
 from __future__ import annotations
@@ -22,14 +20,13 @@ from subscape.kernels.array_api import (
     slices,
     to_numpy,
 )
-from subscape.kernels.fused_views import fused_step, packed_halves
+from subscape.kernels.device_sums import RUN, one_hot, row_product
+from subscape.kernels.fused_views import packed_halves
 
 __all__ = ["DeviceTable", "ViewStep", "group_sums", "no_labels", "product_step", "view_step"]
 
 Floats = NDArray[np.float64]
 
-#: Rows whose sums are taken in the precision of the table.
-RUN = 2048
 #: Rows whose scores exist at the same time.
 MOST_ROWS = 2**21
 #: Labels of more clusters than this don't fit into a byte.
@@ -114,7 +111,7 @@ def view_step(
     (array([3., 5.]), array([2, 1]), 3)
     """
     if table.packed is not None:
-        return ViewStep(*fused_step(table.packed, weights, offsets, sizes, old))
+        return ViewStep(*table.packed.step(weights, offsets, old))
     return product_step(table.values, weights, offsets, sizes, old)
 
 
@@ -137,7 +134,7 @@ def product_step(
             new = xp.astype(xp.stack(found), old.dtype)
             changed = changed + xp.count_nonzero(new != old[:, part])
             labels[:, part] = new
-            members = [_members(xp, each, size) for each, size in zip(found, sizes, strict=True)]
+            members = [one_hot(each, size) for each, size in zip(found, sizes, strict=True)]
             totals.add(block, xp.concat(members, axis=1))
         return ViewStep(labels, *totals.result(), int(changed))
 
@@ -157,14 +154,10 @@ def group_sums(X: Any, labels: Any, size: int) -> tuple[Floats, NDArray[np.int64
     def work(rows: int) -> tuple[Floats, NDArray[np.int64]]:
         totals = _Totals(xp, X, size)
         for part in slices(X.shape[0], rows):
-            totals.add(X[part, :], _members(xp, labels[part], size))
+            totals.add(X[part, :], one_hot(labels[part], size))
         return totals.result()
 
     return in_smaller_blocks(work, MOST_ROWS, RUN, "the sum over clusters")
-
-
-def _members(xp: Any, labels: Any, size: int) -> Any:
-    return labels[:, None] == xp.arange(size, dtype=labels.dtype, device=device_of(labels))[None, :]
 
 
 class _Totals:
@@ -178,16 +171,7 @@ class _Totals:
     def add(self, block: Any, members: Any) -> None:
         xp = self.xp
         self.counts = self.counts + xp.count_nonzero(members, axis=0)
-        shares = xp.astype(members, block.dtype)
-        whole = block.shape[0] // RUN * RUN
-        if whole:
-            runs = xp.reshape(block[:whole, :], (-1, RUN, block.shape[1]))
-            owners = xp.reshape(shares[:whole, :], (-1, RUN, shares.shape[1]))
-            parts = xp.matmul(xp.matrix_transpose(owners), runs)
-            self.sums = self.sums + xp.sum(parts, axis=0, dtype=xp.float64)
-        if whole < block.shape[0]:
-            rest = xp.matmul(shares[whole:, :].T, block[whole:, :])
-            self.sums = self.sums + xp.astype(rest, xp.float64)
+        self.sums = self.sums + row_product(xp.astype(members, block.dtype), block)
 
     def result(self) -> tuple[Floats, NDArray[np.int64]]:
         return to_numpy(self.sums), to_numpy(self.counts)

@@ -17,22 +17,141 @@ from numpy.typing import NDArray
 
 from subscape.kernels.backend import requested
 
-__all__ = ["fused_step", "packed_halves"]
+__all__ = ["PackedTable", "halves", "packed_halves"]
 
-#: Wider tables and more clusters don't fit into the registers of a multiprocessor.
-MOST_COLUMNS, MOST_CLUSTERS, MOST_IN_BYTE = 128, 32, 127
+#: Wider tables and more clusters don't fit into the registers of a multiprocessor, the labels of
+#: more views not into a word.
+MOST_COLUMNS, MOST_CLUSTERS, MOST_IN_BYTE, MOST_VIEWS = 128, 32, 127, 8
 #: Larger values, and products of them, might leave the range of half floats.
 LARGEST = 512.0
 #: Values in a row of the packed table come in multiples of this: 16 bytes are read at a time.
 ALIGNED = 8
 #: Rows that are split into halves at a time.
 PACKED_ROWS = 2**20
+#: Shared memory of a multiprocessor that the kernel needs, in bytes.
+SHARED = 2**17
+#: Steps before one is recorded: the first compiles the kernel, and few don't pay for a recording.
+UNRECORDED = 8
 #: Rows that a program looks at together, its warps, the loads under way, and programs per
-#: multiprocessor: the fastest on an H200, and of those as fast the one with the shortest sums.
-BLOCK, WARPS, STAGES, PROGRAMS = 64, 4, 3, 8
+#: multiprocessor: the fastest on an H200.
+BLOCK, WARPS, STAGES, PROGRAMS = 64, 4, 3, 2
 
 
-def packed_halves(X: Any, sizes: Sequence[int]) -> Any:
+class PackedTable:
+    """The rows as half floats, and what every step needs again.
+
+    A step always uses the same memory: the weights, the sums, and two sets of labels that take
+    turns. On a GPU all that is sent, launched and fetched is therefore recorded, as a graph, and
+    asked for by a single call from then on.
+
+    Parameters
+    ----------
+    values : (n, 2 w) float16 tensor
+        What is large of each value, then what is left of it, for w columns.
+    n_columns : int
+        Columns of the table, w at most.
+    sizes : sequence of int
+        Clusters of each view.
+    """
+
+    def __init__(self, values: Any, n_columns: int, sizes: Sequence[int]) -> None:
+        import torch
+
+        device, cuda = values.device, values.is_cuda
+        self._values, self._sizes = values, tuple(sizes)
+        self._width, self._height = _power_of_two(n_columns), _power_of_two(sum(sizes))
+        shape = self._width + 2, self._height
+        programs = PROGRAMS
+        if cuda:
+            programs *= torch.cuda.get_device_properties(device).multi_processor_count
+        # What is small travels in one copy there and one back, from memory that stays in place.
+        self._sent = torch.zeros(shape, dtype=torch.float32, pin_memory=cuda)
+        self._sent[self._width + 1] = -1.0
+        self._sent[self._width + 1, : sum(sizes)] = torch.from_numpy(
+            np.repeat(np.arange(len(sizes), dtype=np.float32), sizes)
+        )
+        self._small = torch.zeros(shape, dtype=torch.float32, device=device)
+        self._sums = torch.empty((programs, *shape), dtype=torch.float32, device=device)
+        self._total = torch.empty(shape, dtype=torch.float64, device=device)
+        self._found = torch.empty(shape, dtype=torch.float64, pin_memory=cuda)
+        word = torch.int32 if len(sizes) <= 4 else torch.int64
+        self._words = torch.zeros((2, values.shape[0]), dtype=word, device=device)
+        self._graphs: list[Any] = [None, None]
+        self._n_steps = 0
+
+    def step(
+        self, weights: NDArray[np.float64], offsets: NDArray[np.float64], old: Any
+    ) -> tuple[Any, NDArray[np.float64], NDArray[np.int64], int]:
+        """Labels, sums, counts and number of changed labels; see ``view_step``.
+
+        The labels lie in memory that the step after the next one writes to.
+        """
+        import torch
+
+        p, total = weights.shape
+        before = self._place(old)
+        small = self._sent.numpy()
+        small[:p, :total] = weights
+        small[self._width, :total] = offsets
+        if self._values.is_cuda:
+            with torch.cuda.device(self._values.device):
+                self._ask(before)
+                torch.cuda.current_stream().synchronize()
+        else:  # by Triton's interpreter
+            self._run(before)
+        found = self._found.numpy()
+        counts = np.rint(found[self._width, :total]).astype(np.int64)
+        sums = np.array(found[:p, :total].T, order="C")
+        changed = int(np.rint(found[self._width + 1, 0]))
+        return self._bytes(1 - before).T, sums, counts, changed
+
+    def _bytes(self, which: int) -> Any:
+        """(n, S) labels, of which each is a byte of a row's word."""
+        import torch
+
+        n = self._words.shape[1]
+        return self._words[which].view(torch.int8).view(n, -1)[:, : len(self._sizes)]
+
+    def _place(self, old: Any) -> int:
+        """Which of the two sets the old labels are; they are copied where they are none."""
+        for which in range(2):
+            if old.data_ptr() == self._words[which].data_ptr():
+                return which
+        self._bytes(0).copy_(old.T)
+        return 0
+
+    def _ask(self, before: int) -> None:
+        """Run a step on the GPU, from its graph if there is one."""
+        import torch
+
+        self._n_steps += 1
+        if self._n_steps <= UNRECORDED:
+            self._run(before)
+            return
+        if self._graphs[before] is None:
+            graph = torch.cuda.CUDAGraph()
+            # Other threads may go on with what they do on the GPU.
+            with torch.cuda.graph(graph, capture_error_mode="thread_local"):
+                self._run(before)
+            self._graphs[before] = graph
+        self._graphs[before].replay()
+
+    def _run(self, before: int) -> None:
+        import torch
+
+        from subscape.kernels._triton_views import pass_over_rows
+
+        self._small.copy_(self._sent, non_blocking=True)
+        pass_over_rows[(self._sums.shape[0],)](
+            self._values, self._small, self._words[before], self._words[1 - before], self._sums,
+            self._values.shape[0], p=self._values.shape[1] // 2, BLOCK=BLOCK, P=self._width,
+            K=self._height, S=len(self._sizes), STAGES=STAGES, num_warps=WARPS,
+        )  # fmt: skip
+        torch.sum(self._sums, dim=0, dtype=torch.float64, out=self._total)
+        self._found.copy_(self._total, non_blocking=True)
+
+
+def packed_halves(X: Any, sizes: Sequence[int]) -> PackedTable | None:
     """The table as two half floats per value, or None where the kernel does not serve it.
 
     Parameters
@@ -56,21 +175,28 @@ def packed_halves(X: Any, sizes: Sequence[int]) -> Any:
 
     from subscape.kernels import _triton_views
 
-    if _triton_views.triton is None:
-        return None
-
     narrow = X.shape[1] <= MOST_COLUMNS and sum(sizes) <= MOST_CLUSTERS
+    few = max(sizes) <= MOST_IN_BYTE and len(sizes) <= MOST_VIEWS and X.shape[0] < 2**31 - 2**24
     single = X.is_cuda and X.dtype == torch.float32
-    if not (single and narrow and max(sizes) <= MOST_IN_BYTE and X.shape[0] < 2**31 - 2**24):
+    if _triton_views.triton is None or not (single and narrow and few):
         return None
-    if torch.cuda.get_device_capability(X.device) < (8, 0) or X.abs().amax() > LARGEST:
+    properties = torch.cuda.get_device_properties(X.device)
+    shared = getattr(properties, "shared_memory_per_block_optin", 0)
+    if properties.major < 8 or shared < SHARED or X.abs().amax() > LARGEST:
         return None
-    n, p = X.shape
-    width = -(-p // ALIGNED) * ALIGNED
     try:
-        packed = torch.zeros((n, 2 * width), dtype=torch.float16, device=X.device)
+        return PackedTable(halves(X), X.shape[1], sizes)
     except torch.cuda.OutOfMemoryError:
         return None
+
+
+def halves(X: Any) -> Any:
+    """(n, 2 w) float16 tensor: what is large of each value, and 2048 times what is left of it."""
+    import torch
+
+    n, p = X.shape
+    width = -(-p // ALIGNED) * ALIGNED
+    packed = torch.zeros((n, 2 * width), dtype=torch.float16, device=X.device)
     for part in range(0, n, PACKED_ROWS):
         block = X[part : part + PACKED_ROWS]
         high = block.to(torch.float16)
@@ -80,37 +206,5 @@ def packed_halves(X: Any, sizes: Sequence[int]) -> Any:
     return packed
 
 
-def fused_step(
-    packed: Any,
-    weights: NDArray[np.float64],
-    offsets: NDArray[np.float64],
-    sizes: Sequence[int],
-    old: Any,
-) -> tuple[Any, NDArray[np.float64], NDArray[np.int64], int]:
-    """Labels, sums, counts and number of changed labels; see ``view_step``."""
-    import torch
-
-    from subscape.kernels._triton_views import pass_over_rows, triton
-
-    (p, total), n, device = weights.shape, packed.shape[0], packed.device
-    width, height = max(16, triton.next_power_of_2(p)), max(16, triton.next_power_of_2(total))
-    # Everything small travels in one copy: weights, offsets, and the view of each cluster.
-    small = np.zeros((width + 2, height), dtype=np.float32)
-    small[:p, :total] = weights
-    small[width, :total] = offsets
-    small[width + 1] = -1.0
-    small[width + 1, :total] = np.repeat(np.arange(len(sizes)), sizes)
-    labels = torch.empty_like(old)
-    n_programs = PROGRAMS * torch.cuda.get_device_properties(device).multi_processor_count
-    sums = torch.empty((n_programs, height, width + 2), dtype=torch.float32, device=device)
-    with torch.cuda.device(device):
-        pass_over_rows[(n_programs,)](
-            packed, torch.from_numpy(small).to(device), old, labels, sums, n,
-            p=packed.shape[1] // 2, BLOCK=BLOCK, P=width, K=height, S=len(sizes), STAGES=STAGES,
-            num_warps=WARPS,
-        )  # fmt: skip
-    # In two stages: one would leave most of the device idle.
-    sums = sums.view(-1, PROGRAMS, height, width + 2).sum(dim=1, dtype=torch.float64)
-    found = sums.sum(dim=0).cpu().numpy()
-    counts = np.rint(found[:total, width]).astype(np.int64)
-    return labels, np.array(found[:total, :p]), counts, int(np.rint(found[0, width + 1]))
+def _power_of_two(number: int) -> int:
+    return max(16, 1 << (number - 1).bit_length())

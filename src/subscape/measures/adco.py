@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from subscape.core.errors import EmptyClusteringError, SubscapeError
+from subscape.core.markup import fields_card
 
 from .binning import check_choice
 from .bins import Bins, refuse_attributes, united_levels
@@ -47,6 +48,9 @@ class ProfileMatch(NamedTuple):
     square_b: float
     pairs: NDArray[np.intp]
     products: FloatArray
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def adco_similarity(

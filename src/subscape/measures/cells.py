@@ -18,10 +18,16 @@ from scipy.special import xlogy
 
 from subscape.core import SubspaceClustering
 from subscape.core.errors import SubscapeError, UnsupportedKindError
+from subscape.core.foreign import is_foreign
+from subscape.kernels.array_api import shared_namespace
+from subscape.kernels.device_counts import cross_table_there
 
 from .overlap import Overlap, Side, matching_pair, overlap_of, overlap_of_sides
 
 FloatArray = NDArray[np.float64]
+
+#: Entries of a table that is counted on a device: 1 GB.
+MOST_THERE = 2**27
 
 
 class CellScores(NamedTuple):
@@ -301,12 +307,14 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
     return best_matching(overlap_of(a, b, **options).table)
 
 
-def intersection_table(a: Any, b: Any, **options: Any) -> FloatArray:
+def intersection_table(a: Any, b: Any, **options: Any) -> Any:
     """The cluster intersection matrix T: mass that each pair of clusters shares.
 
     Parameters
     ----------
     a, b : SubspaceClustering or label vector
+        Two label vectors may be torch or cupy tensors: rows are counted on their device, and the
+        table is a tensor there.
     **options
         As in :func:`clustering_error`.
 
@@ -317,7 +325,24 @@ def intersection_table(a: Any, b: Any, **options: Any) -> FloatArray:
     array([[1., 1.],
            [0., 2.]])
     """
+    if is_foreign(a) and is_foreign(b) and not options:
+        found = _shared_there(a, b)
+        if found is not None:
+            return found
     return overlap_of(a, b, **options).table
+
+
+def _shared_there(a: Any, b: Any) -> Any:
+    """Rows that clusters of two label tensors share; None where they can't be counted there."""
+    found = cross_table_there(a, b, MOST_THERE)
+    if found is None:
+        return None
+    xp = shared_namespace(a=a, b=b)
+    used = [xp.nonzero(xp.any(found.table > 0, axis=axis)[1:])[0] + 1 for axis in (1, 0)]
+    if 0 in (used[0].shape[0], used[1].shape[0]):
+        return None
+    table = xp.take(xp.take(found.table, used[0], axis=0), used[1], axis=1)
+    return xp.astype(table, xp.float64)
 
 
 def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:

@@ -17,7 +17,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
+from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from subscape.core import (
@@ -28,6 +28,8 @@ from subscape.core import (
     WeightedSubspaces,
 )
 from subscape.core.errors import SubscapeError, UnsupportedKindError
+from subscape.core.markup import fields_card
+from subscape.core.parallel import Shared, in_order
 from subscape.core.seeds import seed_sequence
 
 from .overlap import matching_pair
@@ -65,6 +67,9 @@ class Corrected(NamedTuple):
     raw: float
     expected: float
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 class PValue(NamedTuple):
     """How often the null model agrees at least as well.
@@ -85,6 +90,9 @@ class PValue(NamedTuple):
     standard_error: float
     raw: float
     samples: NDArray[np.float64]
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def corrected(
@@ -277,9 +285,9 @@ def _samples(
     if workers == 1:
         return np.array(_draw(entry.function, a, b, null, children, options))
     chunks = [children[i::workers] for i in range(workers)]
-    parts = Parallel(n_jobs=n_jobs)(
-        delayed(_draw)(entry.function, a, b, null, chunk, options) for chunk in chunks
-    )
+    both = Shared(a), Shared(b)
+    calls = [(entry.function, *both, null, chunk, options) for chunk in chunks]
+    parts = in_order(_draw, calls, n_jobs, what="part")
     samples = np.empty(n_samples)
     for i, part in enumerate(parts):
         samples[i::workers] = part

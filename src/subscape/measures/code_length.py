@@ -10,6 +10,7 @@ from scipy.special import gammaln
 
 from subscape.core import SubspaceClustering
 from subscape.core.errors import SubscapeError
+from subscape.core.markup import fields_card
 
 from .fitted_flats import (
     FloatArray,
@@ -76,6 +77,9 @@ class DescriptionLength(NamedTuple):
         True
         """
         return 1.0 - self.total / self.null
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def description_length(

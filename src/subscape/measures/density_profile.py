@@ -17,7 +17,9 @@ from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.arrays import frozen
 from subscape.core.atomic import write_atomically
 from subscape.core.errors import FileFormatError, ShapeMismatchError, SubscapeError, count
+from subscape.core.markup import card
 from subscape.kernels.blocks import Blocks
+from subscape.kernels.device_blocks import same_device
 
 from .attributes import attributes_of
 from .binning import BINNINGS, MISSING, check_choice, refuse_bad_values
@@ -111,8 +113,8 @@ class DensityProfile:
         X : array-like, data frame or Table of shape (n_rows, n_attributes)
             The table that was clustered. Columns of text are nominal: one bin per level. Also a
             memmap, the path of a Parquet file or folder, or a Dask array, of numbers: these are
-            read in blocks, twice; "quantile" and
-            "mdl" hold one column at a time and take a pass for each.
+            read in blocks, twice; "quantile" and "mdl" hold one column at a time and take a pass
+            for each. ``X`` may be a torch or cupy tensor: points are counted on its device.
         clustering : SubspaceClustering, fitted finder or label vector
             Its subspaces don't matter. Rows in several clusters count in each, and soft ones by
             their memberships (to within 1e-9); rows in none don't count.
@@ -304,6 +306,11 @@ class DensityProfile:
     def __hash__(self) -> int:
         return hash((self.n_rows, self.counts.shape, self.square))
 
+    def _repr_html_(self) -> str:
+        text = repr(self).removeprefix("DensityProfile(").removesuffix(")")
+        lines = list(zip(self.bins.names, self.bins.sizes.tolist(), strict=True))
+        return card("DensityProfile", text, ["attribute", "bins"], lines, noun="attribute")
+
     def __repr__(self) -> str:
         parts = (
             count(self.n_clusters, "cluster"),
@@ -353,6 +360,7 @@ def placed(
     check_choice("binning", binning, BINNINGS)
     check_choice("missing", missing, MISSING)
     found = attributes_of(X, nominal, "DensityProfile")
+    same_device(found.values, clustering)
     given = as_clustering(clustering)
     if given.n_rows != len(found.values):
         raise ShapeMismatchError(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from subscape.core import as_clustering
+from subscape.core.markup import fields_card
 
 from .dunn import generalized_dunn
 from .label_pairs import label_jaccard_score
@@ -32,6 +33,9 @@ class DQScore(NamedTuple):
     dissimilarity: float
     quality: float
     dq: float
+
+    def _repr_html_(self) -> str:
+        return fields_card(self)
 
 
 def dq_measure(

@@ -18,6 +18,7 @@ from subscape.core import (
 from subscape.core.checks import check_table
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.kernels.blocks import as_blocks, check_blocks, is_source
+from subscape.kernels.device_blocks import same_device
 
 from .part_sums import (
     FloatArray,
@@ -102,8 +103,11 @@ def refuse_bad_sums(X: Any, who: str, moments: Iterable[Moments]) -> None:
 
 def clustering_of(given: Any, table: Numbers) -> SubspaceClustering:
     """``given`` as a clustering of the table; a label vector takes all its features."""
-    clustering = as_clustering(given)
-    if not isinstance(given, SubspaceClustering) and not hasattr(given, "clustering_"):
+    same_device(table, given)
+    whole = isinstance(given, SubspaceClustering) or hasattr(given, "clustering_")
+    if whole or np.ndim(given) != 1:
+        clustering = as_clustering(given)
+    else:
         clustering = SubspaceClustering.from_labels(given, n_features=table.shape[1])
     if clustering.shape != table.shape:
         raise ShapeMismatchError(

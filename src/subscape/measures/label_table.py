@@ -17,7 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, UnsupportedKindError, count
+from subscape.core.foreign import is_foreign, to_numpy
 from subscape.kernels.contingency import count_pairs
+from subscape.kernels.device_counts import cross_table_there
 
 Noise: TypeAlias = Literal["singletons", "cluster", "drop"]
 IntArray: TypeAlias = NDArray[np.int64]
@@ -154,6 +156,10 @@ def label_table(a: Labels, b: Labels, noise: Noise) -> LabelTable:
 def cross(a: Labels, b: Labels) -> Crossing:
     """Read two labellings and count their rows in one pass."""
     a, b = (getattr(given, "clustering_", given) for given in (a, b))  # of fitted finders
+    if is_foreign(a) and is_foreign(b):
+        counted = _cross_there(a, b)
+        if counted is not None:
+            return counted
     given_a, given_b = _read(a, "a"), _read(b, "b")
     if len(given_a) != len(given_b):
         raise ShapeMismatchError(
@@ -171,6 +177,22 @@ def cross(a: Labels, b: Labels) -> Crossing:
     found, counts = np.unique(codes_a * n_b + codes_b, return_counts=True)
     row, col = np.divmod(found, n_b)
     return Crossing(row, col, counts.astype(np.int64), a_values, b_values)
+
+
+def _cross_there(a: Any, b: Any) -> Crossing | None:
+    """:func:`cross` of labels on a device: counted there, only the table is copied."""
+    found = cross_table_there(a, b, max(2**20, a.shape[0]))
+    if found is None:
+        return None
+    table = to_numpy(found.table)
+    used = [np.flatnonzero(table.sum(axis=axis)[1:]) + 1 for axis in (1, 0)]
+    a_values, b_values = (
+        (places + (first - 1)).tolist()
+        for places, first in zip(used, (found.first_a, found.first_b), strict=True)
+    )
+    table = table[np.ix_(*(np.append(0, places) for places in used))]
+    row, col = np.nonzero(table)
+    return Crossing(row, col, table[row, col], a_values, b_values)
 
 
 def table_of(crossing: Crossing, noise: Noise) -> LabelTable:
@@ -223,7 +245,7 @@ def _read(given: Labels, name: str) -> NDArray[Any]:
     if isinstance(given, SubspaceClustering):
         given = _row_labels(given, name)
     try:
-        labels = np.asarray(given)
+        labels = to_numpy(given)
     except ValueError as error:
         raise ValueError(
             f"{name} is no flat sequence of labels, one per row: {error}; labels that are "

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.kernels.blocks import Blocks, one_blas_thread
+from subscape.kernels.device_blocks import DeviceBlocks, is_there
+from subscape.kernels.device_moments import moments_there
 
 FloatArray = NDArray[np.float64]
 #: A table in memory, or one that is read in blocks of rows.
@@ -142,6 +144,17 @@ class Sums:
             block *= np.sqrt(memberships)[:, None]
         self._products += block.T @ block
 
+    def add_there(self, table: DeviceBlocks, part: Part) -> None:
+        """All rows of a part of a table on a device."""
+        if len(part.rows) == 0:
+            return
+        found = moments_there(table, part.rows, part.memberships, self._full)
+        self._shift, self._first = found.shift, found.first
+        if self._full:
+            self._products = found.second
+        else:
+            self._second = found.second
+
     def moments(self) -> Moments:
         """Mean and variance of every column."""
         if self._shift is None:
@@ -167,6 +180,13 @@ def sums_of(table: Numbers, parts: Sequence[Part], products: Sequence[bool]) -> 
     as find room.
     """
     p = table.shape[1]
+    if is_there(table):
+        for part, full in zip(parts, products, strict=True):
+            sums_there = Sums(part, p, full)
+            with np.errstate(over="ignore", invalid="ignore"):
+                sums_there.add_there(table, part)
+            yield sums_there
+        return
     at_once = 1
     if isinstance(table, Blocks):
         at_once = max(1, PASS_CELLS // (_step(p) * p + p * p * any(products)))

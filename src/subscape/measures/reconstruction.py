@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from subscape.core import SubspaceClustering
 from subscape.core.errors import EmptyClusteringError, SubscapeError
+from subscape.core.markup import fields_card
 
 from .fitted_flats import (
     FittedFlat,
@@ -62,6 +63,9 @@ class ReconstructionScore(NamedTuple):
     n_clusters: int
     noise_share: float
 
+    def _repr_html_(self) -> str:
+        return fields_card(self)
+
 
 def sre(
     X: ArrayLike,
@@ -87,7 +91,8 @@ def sre(
     ----------
     X : array-like of shape (n_rows, n_features)
         The table that was clustered; also a memmap, the path of a Parquet file or folder, or a
-        Dask array, which are read in blocks.
+        Dask array, which are read in blocks. ``X`` may be a torch or cupy tensor: the sums over its
+        rows are taken on its device.
     clustering : SubspaceClustering, fitted finder or label vector
         Soft memberships weight the rows. The flats of axis-aligned clusters are spanned by their
         irrelevant features; of feature weights the heaviest features count as relevant, as many as

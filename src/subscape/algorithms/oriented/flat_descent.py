@@ -8,7 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.algorithms.progress import Watch
-from subscape.kernels.blocks import Blocks, fold
+from subscape.kernels.blocks import Blocks, as_blocks, one_blas_thread
+from subscape.kernels.device_blocks import is_there
+from subscape.kernels.gathering import Scatter, add_scatter
+from subscape.kernels.nearest_flat import FlatRuler
 
 from .flats import Flat, FloatArray, fitted_flat, flat_of_scatter, squared_residuals
 
@@ -40,25 +43,31 @@ def settled(
     Every pass assigns the rows and sums up what the next flats are made of. Of tables wider than
     2000 features the rows are assigned, and the flats stay.
     """
+    if is_there(X):
+        # Here, since that module is built on this one.
+        from .flat_device import settled_there
+
+        return settled_there(X, searched, fit, dims, spared, max_iter, watch)
     labels, near = np.full(len(X), -2, np.int32), np.empty(len(X))
     flats, n_iter, last = fit.flats, 0, X.shape[1] > WIDEST_SETTLED
+    passes = _Passes(X, labels, near)
     while True:
         n_iter += 1
         before = labels.copy()
         last = last or n_iter == max_iter or (n_iter > 1 and watch.out_of_time())
         # Which rows are spared is known after a pass only, so that there the sums take another.
-        sums = _assigned(X, flats, labels, near, sum_up=not (spared or last))
+        passes.assign(flats, sum_up=not (spared or last))
         if spared:
             labels[np.argsort(near, kind="stable")[len(X) - spared :]] = -1
         if last or np.array_equal(labels, before):
             cost = float(near.sum() if not spared else near[labels >= 0].sum())
             return Fit(flats, labels.astype(np.int64), cost, fit.n_iter + n_iter)
-        if sums is None:
-            sums = _summed(X, flats, labels)
-        flats = [_refitted_flat(sums, k, dim, flats, searched) for k, dim in enumerate(dims)]
+        if spared:
+            passes.sum_up(flats)
+        flats = passes.refitted(flats, dims, searched)
 
 
-class _Sums(NamedTuple):
+class Sums(NamedTuple):
     """Rows of each flat, and sums of their differences to its centre."""
 
     counts: NDArray[np.int64]
@@ -66,48 +75,77 @@ class _Sums(NamedTuple):
     scatter: FloatArray
 
 
-def _assigned(
-    X: FloatArray | Blocks, flats: list[Flat], labels: NDArray[np.int32], near: FloatArray,
-    sum_up: bool,
-) -> _Sums | None:  # fmt: skip
-    """Write the closest flat of every row, and how far it is; the sums over the rows of each."""
+class _Passes:
+    """Passes over all rows: labels, distances, and sums over the rows of each flat.
 
-    def assign(block: FloatArray, rows: slice) -> _Sums | int:
-        closest, near[rows] = _closest(squared_residuals(block, flats))
-        labels[rows] = closest
-        return _sums(block, closest, flats) if sum_up else 0
+    The first pass sums up all rows, the others only those that change their flat.
+    """
 
-    sums = fold(assign, X)
-    return sums if isinstance(sums, _Sums) else None
+    def __init__(self, X: FloatArray | Blocks, labels: NDArray[np.int32], near: FloatArray) -> None:
+        self._X, self._labels, self._near = as_blocks(X), labels, near
+        self._room = np.empty((min(len(X), self._X.block_rows), X.shape[1]))
+        self._total: Scatter | None = None
+        self._around = np.zeros((0, X.shape[1]))
+
+    def assign(self, flats: list[Flat], sum_up: bool) -> None:
+        """Write the closest flat of every row, and how far it is; bring the sums up to date."""
+        anew = self._total is None
+        if sum_up and anew:
+            self._begin(flats)
+        ruler = FlatRuler(np.array([f.centre for f in flats]), [f.basis for f in flats])
+        with one_blas_thread():
+            for rows, block in self._X:
+                closest, self._near[rows] = ruler.nearest(block)
+                if sum_up:
+                    self._change(block, self._labels[rows], closest, anew)
+                self._labels[rows] = closest
+
+    def sum_up(self, flats: list[Flat]) -> None:
+        """Sum up the rows by their labels."""
+        self._begin(flats)
+        with one_blas_thread():
+            for rows, block in self._X:
+                self._add(block, self._labels[rows])
+
+    def _begin(self, flats: list[Flat]) -> None:
+        self._around = np.array([flat.centre for flat in flats])
+        self._total = Scatter.nothing(*self._around.shape)
+
+    def _change(
+        self, block: FloatArray, old: NDArray[np.int32], new: NDArray[np.int32], anew: bool
+    ) -> None:
+        if anew:
+            self._add(block, new)
+            return
+        moved = new != old
+        self._add(block, np.where(moved, new, np.int32(-1)))
+        self._add(block, np.where(moved, old, np.int32(-1)), -1)
+
+    def _add(self, block: FloatArray, labels: NDArray[np.int32], sign: int = 1) -> None:
+        if (labels >= 0).any():
+            add_scatter(self._total, block, labels, self._around, self._room, sign)
+
+    def refitted(self, flats: list[Flat], dims: list[int], searched: FloatArray) -> list[Flat]:
+        """The flats closest to their rows."""
+        sums = Sums(*self._total)
+        if (sums.counts <= dims).any():
+            # A flat begins elsewhere: sums around its old place would lose digits.
+            self._total = None
+        return [
+            refitted_flat(sums, k, dim, flats, searched, self._around[k])
+            for k, dim in enumerate(dims)
+        ]
 
 
-def _closest(residuals: FloatArray) -> tuple[NDArray[np.int32], FloatArray]:
-    """The closest flat of every row, the first of several, and how far it is."""
-    # Column by column, many rows at a time; argmin takes row by row.
-    closest, near = np.zeros(len(residuals), np.int32), residuals[:, 0].copy()
-    for k in range(1, residuals.shape[1]):
-        closer = residuals[:, k] < near
-        closest[closer] = k
-        np.minimum(near, residuals[:, k], out=near)
-    return closest, near
-
-
-def _summed(X: FloatArray | Blocks, flats: list[Flat], labels: NDArray[np.int32]) -> _Sums:
-    return fold(lambda block, rows: _sums(block, labels[rows], flats), X)
-
-
-def _sums(block: FloatArray, labels: NDArray[np.integer], flats: list[Flat]) -> _Sums:
-    p = block.shape[1]
-    counts = np.zeros(len(flats), np.int64)
-    first, scatter = np.zeros((len(flats), p)), np.zeros((len(flats), p, p))
-    for k, flat in enumerate(flats):
-        away = block.take(np.flatnonzero(labels == k), axis=0)
-        away -= flat.centre
-        counts[k], first[k], scatter[k] = len(away), np.ones(len(away)) @ away, away.T @ away
-    return _Sums(counts, first, scatter)
-
-
-def _refitted_flat(sums: _Sums, k: int, dim: int, flats: list[Flat], searched: FloatArray) -> Flat:
+def refitted_flat(
+    sums: Sums,
+    k: int,
+    dim: int,
+    flats: list[Flat],
+    searched: FloatArray,
+    around: FloatArray | None = None,
+) -> Flat:
+    """The flat closest to the rows of flat k, by their sums around its centre or another point."""
     number = int(sums.counts[k])
     if number <= dim:
         # Too few rows to hold it: start anew around the row, of those searched, that fits worst.
@@ -115,7 +153,7 @@ def _refitted_flat(sums: _Sums, k: int, dim: int, flats: list[Flat], searched: F
         return _local_flat(searched, int(worst), dim)
     off = sums.first[k] / number
     scatter = sums.scatter[k] - number * np.outer(off, off)
-    return flat_of_scatter(flats[k].centre + off, scatter, dim)
+    return flat_of_scatter((flats[k].centre if around is None else around) + off, scatter, dim)
 
 
 def descend(X: FloatArray, flats: list[Flat], dims: list[int], spared: int, max_iter: int) -> Fit:

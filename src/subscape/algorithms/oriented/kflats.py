@@ -12,10 +12,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
-from subscape.algorithms.sampling import rows_to_search
+from subscape.algorithms.sampling import child_after, rows_to_search
 from subscape.core import OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import SubscapeError
+from subscape.kernels.array_api import from_numpy, to_numpy
 from subscape.kernels.blocks import Blocks, as_blocks, fold, one_blas_thread
+from subscape.kernels.device_blocks import is_there
+from subscape.kernels.device_flats import closest_flats_there
+from subscape.kernels.device_moments import group_means_there
 
 from .flat_descent import Fit, Labels, descend, seed_flat, settled, swapped
 from .flats import Flat, FloatArray, squared_residuals
@@ -30,6 +34,9 @@ class KFlats(SubspaceFinder):
 
     The *subspace* of a cluster is what its flat leaves out, the directions in which its points are
     alike; the flat itself is ``clustering_.complement()``.
+
+    The table may be a torch or cupy tensor: passes over all rows run on its device, and labels and
+    centres are tensors there.
 
     Parameters
     ----------
@@ -104,6 +111,7 @@ class KFlats(SubspaceFinder):
 
     _kind = "oriented"
     _streams = True
+    _beside = ("labels_", "centres_")
 
     def __init__(
         self,
@@ -154,9 +162,8 @@ class KFlats(SubspaceFinder):
     def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
         k = self._k()
         dims = [min(dim, X.shape[1] - 1) for dim in self._dims(k)]
-        # The child after those that the starts will get.
-        child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, self.n_init))
-        searched = rows_to_search(X, k, self.search_rows, np.random.default_rng(child))
+        rng = np.random.default_rng(child_after(seed, self.n_init))
+        searched = rows_to_search(X, k, self.search_rows, rng)
         spared = round(self.noise * len(searched))
 
         def run_once(child: np.random.SeedSequence) -> Fit:
@@ -184,25 +191,30 @@ class KFlats(SubspaceFinder):
         }
         return Found(clustering, best.n_iter, attributes)
 
-    def fit(self, X: ArrayLike, y: Any = None) -> KFlats:
-        """Find the flats of ``X``; see the class."""
-        super().fit(X, y)
+    def _fit_to(self, table: Any) -> None:
+        super()._fit_to(table)
         labels, n_clusters = self.labels_, self.clustering_.n_clusters
+        if is_there(table):
+            self.centres_ = group_means_there(table, from_numpy(labels, table.values), n_clusters)
+            return
 
         def sums(block: FloatArray, rows: slice) -> FloatArray:
             inside = [block[labels[rows] == k].sum(axis=0) for k in range(n_clusters)]
             return np.array(inside).reshape(n_clusters, block.shape[1])
 
-        self.centres_ = fold(sums, self._read(X)[0]) / self.clustering_.sizes[:, None]
-        return self
+        self.centres_ = fold(sums, table) / self.clustering_.sizes[:, None]
 
     def predict(self, X: ArrayLike) -> Labels:
-        """Number of the closest flat for each row."""
+        """Number of the closest flat for each row; a tensor where ``X`` is one."""
         check_is_fitted(self)
         table = as_blocks(self._read_again(X))
         bases = self.clustering_.subspaces.bases  # type: ignore[attr-defined]
-        middle = self.centres_.mean(axis=0)
-        flats = [Flat(c - middle, b) for c, b in zip(self.centres_, bases, strict=True)]
+        centres = to_numpy(self.centres_)
+        middle = centres.mean(axis=0)
+        if is_there(table):
+            moved = table.recentred(middle).fleeting()
+            return closest_flats_there(moved, centres - middle, bases).labels
+        flats = [Flat(c - middle, b) for c, b in zip(centres, bases, strict=True)]
         placed = [
             squared_residuals(block, flats).argmin(axis=1)
             for _, block in table.map(lambda block: block - middle)

@@ -8,12 +8,17 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.algorithms.numbering import by_first_row
+from subscape.algorithms.sampling import child_after, rows_to_search
 from subscape.core import OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import SubscapeError
+from subscape.kernels.blocks import Blocks, fold
+
+from .flat_descent import Fit, settled
+from .flats import Flat, squared_residuals
 
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -56,6 +61,18 @@ class Run(NamedTuple):
         return self.energy
 
 
+class Assigned(NamedTuple):
+    """All rows in their clusters."""
+
+    labels: Labels
+    far: NDArray[np.bool_]
+    """(n,) rows farther from their centre than the nearest other centre is."""
+    flats: list[FloatArray]
+    energy: float
+    sparsity: float
+    n_iter: int
+
+
 class ORCLUS(SubspaceFinder):
     """ORCLUS: arbitrarily oriented projected clusters.
 
@@ -77,6 +94,10 @@ class ORCLUS(SubspaceFinder):
         lies there belongs to every subspace too.
     n_seeds : int, optional
         Seeds to start with (k₀). Default: 15 per cluster.
+    search_rows : int, "auto" or None, default="auto"
+        Rows that seeds are drawn from and merged on, at random; then all rows are assigned.
+        "auto": 5000, or 500 per cluster if that is more. Never fewer than twice the features. None:
+        all rows, which are then held in memory.
     alpha : float, default=0.5
         Share of the clusters that a round of merging keeps, in (0, 1).
     max_iter : int, default=20
@@ -111,7 +132,8 @@ class ORCLUS(SubspaceFinder):
     Spaces*, SIGMOD 2000, doi:10.1145/342009.335383. After each round of merging *all* clusters go
     to the new dimension, not only the merged ones: otherwise distances with different numbers of
     terms are compared and final bases are too large. The schedules of k and l are real numbers.
-    Reassigning until the labels repeat is an addition.
+    Reassigning until the labels repeat is an addition. With more rows than are searched that is
+    done in passes over all of them, and the energy is the one after the last pass.
 
     Examples
     --------
@@ -128,6 +150,7 @@ class ORCLUS(SubspaceFinder):
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "subspace_dim": [Interval(Integral, 1, None, closed="left"), None],
         "n_seeds": [Interval(Integral, 1, None, closed="left"), None],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "outliers": ["boolean"],
@@ -139,6 +162,7 @@ class ORCLUS(SubspaceFinder):
     }
 
     _kind = "oriented"
+    _streams = True
 
     def __init__(
         self,
@@ -146,6 +170,7 @@ class ORCLUS(SubspaceFinder):
         *,
         subspace_dim: int | None = None,
         n_seeds: int | None = None,
+        search_rows: int | str | None = "auto",
         alpha: float = 0.5,
         max_iter: int = 20,
         outliers: bool = False,
@@ -158,6 +183,7 @@ class ORCLUS(SubspaceFinder):
         self.n_clusters = n_clusters
         self.subspace_dim = subspace_dim
         self.n_seeds = n_seeds
+        self.search_rows = search_rows
         self.alpha = alpha
         self.max_iter = max_iter
         self.outliers = outliers
@@ -174,32 +200,47 @@ class ORCLUS(SubspaceFinder):
                 "table"
             )
 
-    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
-        p = X.shape[1]
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        p, k = X.shape[1], self._k()
         dim = self.subspace_dim or p - min(p // 2, 10)
+        searched = self._rows_to_search(X, k, seed)
         # Rows live in their own span: a few rows in many features need no (p, p) covariances.
-        turn = _row_span(X)
-        reduced = X @ turn
+        turn = _row_span(searched)
+        reduced = searched @ turn
         target = max(1, min(dim, p) - (p - turn.shape[1]))
-        seeds = min(self.n_seeds or 15 * self._k(), len(X))
+        seeds = min(self.n_seeds or 15 * k, len(searched))
 
         def run_once(child: np.random.SeedSequence) -> Run:
             rng = np.random.default_rng(child)
-            return orclus(reduced, self._k(), target, seeds, self.alpha, self.max_iter, rng)
+            return orclus(reduced, k, target, seeds, self.alpha, self.max_iter, rng)
 
         best = best_of(run_once, self.n_init, seed, watch, self.n_jobs)
-        labels = without_outliers(reduced, best) if self.outliers else best.labels
-        order = by_first_row(best.labels)
-        labels = np.where(labels < 0, -1, np.argsort(order)[labels])
-        flats = [turn @ best.flats[k] for k in order]
-        spaces = OrientedSubspaces(flats, complement=True, n_features=p)
+        if len(searched) < len(X):
+            found = assigned_to_all(X, searched, best, self.max_iter, watch)
+        else:
+            flats = [turn @ flat for flat in best.flats]
+            far = without_outliers(reduced, best) < 0
+            sparsity = _sparsity(reduced, best)
+            found = Assigned(best.labels, far, flats, best.energy, sparsity, best.n_iter)
+        order = by_first_row(found.labels)
+        labels = np.argsort(order)[found.labels]
+        if self.outliers:
+            labels[found.far] = -1
+        spaces = OrientedSubspaces([found.flats[k] for k in order], complement=True, n_features=p)
         clustering = SubspaceClustering.from_labels(labels, bases=spaces)
         attributes = {
             "flat_dims_": (p - clustering.subspaces.dims).astype(np.int64),
-            "energy_": best.energy,
-            "sparsity_coefficient_": _sparsity(reduced, best),
+            "energy_": found.energy,
+            "sparsity_coefficient_": found.sparsity,
         }
-        return Found(clustering, best.n_iter, attributes)
+        return Found(clustering, found.n_iter, attributes)
+
+    def _rows_to_search(
+        self, X: FloatArray | Blocks, k: int, seed: np.random.SeedSequence
+    ) -> FloatArray:
+        rng = np.random.default_rng(child_after(seed, self.n_init))
+        # Fewer rows than features would hide directions in which the others vary.
+        return rows_to_search(X, k, self.search_rows, rng, least=2 * X.shape[1])
 
 
 def orclus(
@@ -305,6 +346,36 @@ def without_outliers(X: FloatArray, run: Run) -> Labels:
         far = np.square((X[rows] - centre) @ basis).sum(axis=1) > reach
         labels[rows[far]] = -1
     return labels
+
+
+def assigned_to_all(
+    X: FloatArray | Blocks, searched: FloatArray, run: Run, max_iter: int, watch: Watch
+) -> Assigned:
+    """The final assignments over all rows, in passes, from clusters that were found on some."""
+    flats = [Flat(centre, flat) for centre, flat in zip(run.centres, run.flats, strict=True)]
+    start = Fit(flats, run.labels, run.energy * len(searched), run.n_iter)
+    fit = settled(X, searched, start, [flat.dim for flat in flats], 0, max_iter, watch)
+    counts = np.bincount(fit.labels, minlength=len(flats))
+    used = np.flatnonzero(counts)
+    labels = (np.cumsum(counts > 0) - 1)[fit.labels]
+    flats = [fit.flats[k] for k in used]
+    between = squared_residuals(np.array([flat.centre for flat in flats]), flats)
+    np.fill_diagonal(between, np.inf)
+    reach, far = between.min(axis=0), np.zeros(len(labels), np.bool_)
+    # The rows are centred: the mean of all of them is the origin.
+    through_mean = [Flat(np.zeros(X.shape[1]), flat.basis) for flat in flats]
+
+    def sums(block: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
+        own = squared_residuals(block, flats)[np.arange(len(block)), labels[rows]]
+        far[rows] = own > reach[labels[rows]]
+        whole = squared_residuals(block, through_mean).sum(axis=0)
+        return np.bincount(labels[rows], own, minlength=len(flats)), whole
+
+    own, whole = fold(sums, X)
+    shares = own / counts[used] / np.where(whole > 0, whole / len(labels), np.inf)
+    energy = float(own.sum() / len(labels))
+    bases = [flat.basis for flat in flats]
+    return Assigned(labels, far, bases, energy, float(shares.mean()), fit.n_iter)
 
 
 def _row_span(X: FloatArray) -> FloatArray:

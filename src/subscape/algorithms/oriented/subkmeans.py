@@ -10,14 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
 from threadpoolctl import threadpool_limits
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.algorithms.numbering import by_first_row
 from subscape.algorithms.oriented.between import leading_directions
+from subscape.algorithms.sampling import child_after, rows_to_search
+from subscape.algorithms.weighted.descent import group_rows
 from subscape.core import OrientedSubspaces, SubspaceClustering
+from subscape.kernels.array_api import equal, to_numpy
+from subscape.kernels.blocks import Blocks, as_blocks, fold
+from subscape.kernels.views import cell_sums
 
 FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -56,6 +61,10 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
     n_clusters : int, default=3
     n_init : int, default=10
         Starts, each in a random subspace of half the dimensions.
+    search_rows : int, "auto" or None, default="auto"
+        Rows that the starts are compared on, drawn at random; the best is then continued on all of
+        them. "auto": 5000, or 500 per cluster if that is more. None: all rows, which are then held
+        in memory.
     max_iter : int, default=300
         Steps per start.
     max_time : float, optional
@@ -104,6 +113,7 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],
@@ -112,12 +122,14 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
     }
 
     _kind = "oriented"
+    _streams = True
 
     def __init__(
         self,
         n_clusters: int = 3,
         *,
         n_init: int = 10,
+        search_rows: int | str | None = "auto",
         max_iter: int = 300,
         max_time: float | None = None,
         random_state: Any = None,
@@ -126,21 +138,26 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
     ) -> None:
         self.n_clusters = n_clusters
         self.n_init = n_init
+        self.search_rows = search_rows
         self.max_iter = max_iter
         self.max_time = max_time
         self.random_state = random_state
         self.n_jobs = n_jobs
         self.progress = progress
 
-    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
         k = self._k()
+        rng = np.random.default_rng(child_after(seed, self.n_init))
+        searched = rows_to_search(X, k, self.search_rows, rng)
         best = best_of(
-            lambda child: lloyd(X, starting_centres(X, k, child), self.max_iter),
+            lambda child: lloyd(searched, starting_centres(searched, k, child), self.max_iter),
             self.n_init,
             seed,
             watch,
             self.n_jobs,
         )
+        if len(searched) < len(X):
+            best = settled(X, best, self.max_iter, watch)
         components = shared_directions(best.centres, best.labels)
         labels = np.argsort(by_first_row(best.labels))[best.labels]
         bases = OrientedSubspaces([components] * k, n_features=X.shape[1])
@@ -151,32 +168,31 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
         }
         return Found(clustering, best.n_iter, attributes)
 
-    def fit(self, X: ArrayLike, y: Any = None) -> SubKMeans:
-        """Find the clusters of ``X``; see the class."""
-        super().fit(X, y)
+    def _fit_to(self, table: Any) -> None:
+        super()._fit_to(table)
         spaces = self.clustering_.subspaces
         self.components_ = np.array(spaces.bases[0])  # type: ignore[attr-defined]
         self.dim_ = self.components_.shape[1]
-        table = np.asarray(X, dtype=np.float64)
-        self.cluster_centers_ = np.array(
-            [table[self.labels_ == k].mean(axis=0) for k in range(self.clustering_.n_clusters)]
-        )
-        return self
+        labels = self.labels_.astype(np.int32)[:, None]
+        number = np.array([self.clustering_.n_clusters], dtype=np.intp)
+        found = fold(lambda block, rows: cell_sums(block, labels[rows], number), table)
+        self.cluster_centers_ = found.sums / found.counts[:, None]
 
     def predict(self, X: ArrayLike) -> Labels:
         """Number of the closest centre for each row."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64)
         middle = self.cluster_centers_.mean(axis=0)
         centres = self.cluster_centers_ - middle
         lengths = np.einsum("ij,ij->i", centres, centres)
-        return (lengths - 2 * ((table - middle) @ centres.T)).argmin(axis=1)
+        moved = as_blocks(self._read_again(X)).recentred(middle)
+        placed = [(lengths - 2 * (block @ centres.T)).argmin(axis=1) for _, block in moved]
+        return np.concatenate(placed)
 
     def transform(self, X: ArrayLike) -> FloatArray:
         """The rows in the subspace that the clusters share, (n_rows, dim_)."""
         check_is_fitted(self)
-        table = validate_data(self, X, reset=False, dtype=np.float64)
-        return np.asarray(table @ self.components_)
+        table = as_blocks(self._read_again(X)).map(lambda block: block)
+        return np.concatenate([block @ self.components_ for _, block in table])
 
 
 def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> FloatArray:
@@ -203,6 +219,20 @@ def lloyd(X: FloatArray, centres: FloatArray, max_iter: int) -> Run:
     return Run(
         model.labels_.astype(np.int64), model.cluster_centers_, float(model.inertia_), model.n_iter_
     )
+
+
+def settled(X: FloatArray | Blocks, start: Run, max_iter: int, watch: Watch) -> Run:
+    """k-means over all rows, one pass after the other, from centres that were found on some."""
+    even, none = np.ones(start.centres.shape), np.zeros(len(start.centres))
+    labels: Any = None
+    centres, n_iter, still = start.centres, 0, False
+    while not still and n_iter < max_iter and not (n_iter and watch.out_of_time()):
+        n_iter += 1
+        groups = group_rows(X, np.ascontiguousarray(centres), even, none)
+        still = labels is not None and equal(groups.labels, labels)
+        labels, centres = groups.labels, groups.means
+    inertia = float(groups.counts @ groups.around_mean.sum(axis=1))
+    return Run(to_numpy(labels).astype(np.int64), centres, inertia, start.n_iter + n_iter)
 
 
 def shared_directions(centres: FloatArray, labels: Labels) -> FloatArray:

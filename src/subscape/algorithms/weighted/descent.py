@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax, xlogy
 
+from subscape.kernels.array_api import equal, to_numpy
 from subscape.kernels.blocks import Blocks, fold
+from subscape.kernels.device_blocks import is_there
+from subscape.kernels.device_weighted import nearest_weighted_there
 from subscape.kernels.weighted import WeightedPass, nearest_weighted, weighted_costs
 
 Floats = NDArray[np.float64]
@@ -121,10 +124,10 @@ def descend(
     converged = False
     while not converged and len(history) < max_iter and not (history and out_of_time()):
         entropy = h * xlogy(w, w).sum(axis=1)
-        groups = _group(X, centres, w, entropy if balanced else np.zeros(k))
+        groups = group_rows(X, centres, w, entropy if balanced else np.zeros(k))
         if not balanced:
             w = weights_of(groups.around_centre, h)
-            groups = _group(X, groups.centres, w, np.zeros(k))
+            groups = group_rows(X, groups.centres, w, np.zeros(k))
         centres = groups.means
         if balanced:
             w = weights_of(groups.around_mean, h)
@@ -132,15 +135,16 @@ def descend(
         entropies = float(groups.counts @ xlogy(w, w).sum(axis=1)) / len(X)
         history.append(distances + h * entropies)
         change = abs(history[-1] - history[-2]) if len(history) > 1 else np.inf
-        still = np.array_equal(groups.labels, labels)
+        still = len(history) > 1 and equal(groups.labels, labels)
         small = change <= tol * distances
         # With the paper's objective a small change may be a turning point of a cycle.
         converged = (still or small) if balanced else (still and small)
         labels = groups.labels
-    return Descent(labels, centres, w, history[-1], history, converged)
+    found = to_numpy(labels).astype(np.intp, copy=False)
+    return Descent(found, centres, w, history[-1], history, converged)
 
 
-class _Groups(NamedTuple):
+class Groups(NamedTuple):
     """The rows of each centre, none of them empty."""
 
     labels: Ints
@@ -152,7 +156,9 @@ class _Groups(NamedTuple):
 
 
 def _pass(X: Rows, centres: Floats, weights: Floats, offsets: Floats) -> WeightedPass:
-    """One pass over the rows, in blocks."""
+    """One pass over the rows, in blocks; labels and costs stay on the device of a table there."""
+    if is_there(X):
+        return nearest_weighted_there(X, centres, weights, offsets)
     labels, costs = np.empty(len(X), np.intp), np.empty(len(X))
 
     def sums(block: Floats, rows: slice) -> tuple[Ints, Floats, Floats]:
@@ -163,13 +169,17 @@ def _pass(X: Rows, centres: Floats, weights: Floats, offsets: Floats) -> Weighte
     return WeightedPass(labels, costs, *fold(sums, X))
 
 
-def _group(X: Rows, centres: Floats, weights: Floats, offsets: Floats) -> _Groups:
+def group_rows(X: Rows, centres: Floats, weights: Floats, offsets: Floats) -> Groups:
+    """Assign every row by its weighted distance plus offset, and average; one pass."""
     found = _pass(X, centres, weights, offsets)
     if not found.counts.all():
+        if is_there(X):
+            labels, costs = to_numpy(found.labels), to_numpy(found.costs)
+            found = found._replace(labels=labels.astype(np.intp), costs=costs.astype(np.float64))
         centres = _fill_empty(X, centres, found, offsets)
     shift = found.sums / found.counts[:, None]
     around = found.squares / found.counts[:, None]
-    return _Groups(
+    return Groups(
         found.labels,
         found.counts,
         centres,

@@ -18,7 +18,10 @@ from subscape.algorithms.sampling import rows_to_search
 from subscape.algorithms.weighted.descent import Descent, Floats, Rows, descend, start_centres
 from subscape.core import SubspaceClustering, WeightedSubspaces
 from subscape.core.errors import SubscapeError
+from subscape.kernels.array_api import is_foreign, shared_namespace, to_numpy
 from subscape.kernels.blocks import Blocks, as_blocks, fold, one_blas_thread
+from subscape.kernels.device_blocks import is_there
+from subscape.kernels.device_weighted import column_squares_there, nearest_weighted_there
 from subscape.kernels.weighted import nearest_weighted, weighted_costs
 
 #: h by default, as a share of the typical variance of a column.
@@ -33,6 +36,9 @@ class LAC(SubspaceFinder):
     Like k-means, but distances are weighted, and the weights differ from cluster to cluster: the
     narrower a cluster is in a feature, the more the feature counts in it [1]_. An entropy term
     keeps the weights from gathering in one feature.
+
+    The table may be a torch or cupy tensor: passes over all rows run on its device, and labels,
+    centres and weights are tensors there.
 
     Parameters
     ----------
@@ -119,6 +125,7 @@ class LAC(SubspaceFinder):
     """
 
     _streams = True
+    _beside = ("labels_", "weights_", "cluster_centers_", "scale_")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
@@ -173,14 +180,19 @@ class LAC(SubspaceFinder):
     def check_parameters(self, n_rows: int, n_features: int) -> None:
         if isinstance(self.init, str):
             return
-        shape = np.shape(self.init)
+        shape = np.shape(to_numpy(self.init))
         if shape != (self.n_clusters, n_features):
             raise SubscapeError(
                 f"init has shape {shape}; centres to start from must have shape "
                 f"(n_clusters, n_features) = ({self.n_clusters}, {n_features})"
             )
-        if not np.isfinite(np.asarray(self.init, np.float64)).all():
+        if not np.isfinite(to_numpy(self.init).astype(np.float64)).all():
             raise SubscapeError("init holds NaN or infinity; give finite centres")
+
+    def _checked(self, X: Any) -> Any:
+        if is_foreign(X) and is_foreign(self.init):
+            shared_namespace(X=X, init=self.init)
+        return super()._checked(X)
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Put rows into the clusters by the rule of the fit: the least weighted distance.
@@ -188,6 +200,7 @@ class LAC(SubspaceFinder):
         Parameters
         ----------
         X : array-like of shape (n_rows, n_features)
+            Of a tensor the cluster numbers are a tensor too.
 
         Returns
         -------
@@ -196,13 +209,17 @@ class LAC(SubspaceFinder):
         """
         check_is_fitted(self, "weights_")
         table = as_blocks(self._read_again(X))
-        origin = self.cluster_centers_.mean(axis=0)
-        centres = (self.cluster_centers_ - origin) / self.scale_
-        weights = np.ascontiguousarray(self.weights_)
+        found, scale = to_numpy(self.cluster_centers_), to_numpy(self.scale_)
+        origin = found.mean(axis=0)
+        centres = (found - origin) / scale
+        weights = np.ascontiguousarray(to_numpy(self.weights_))
         offsets = self._offsets(weights, self.h_)
+        if is_there(table):
+            moved = table.recentred(origin, factor=1.0 / scale).fleeting()
+            return nearest_weighted_there(moved, centres, weights, offsets).labels
         placed = [
             nearest_weighted(block, centres, weights, offsets).labels
-            for _, block in table.map(lambda block: (block - origin) / self.scale_)
+            for _, block in table.map(lambda block: (block - origin) / scale)
         ]
         return np.concatenate(placed).astype(np.int64)
 
@@ -248,8 +265,7 @@ class LAC(SubspaceFinder):
         return Found(SubspaceClustering(memberships, WeightedSubspaces(weights)), 1, fitted)
 
     def _find(self, X: Rows, seed: np.random.SeedSequence, watch: Watch) -> Found:
-        squares = fold(lambda block, rows: np.einsum("ij,ij->j", block, block), X)
-        spread = np.sqrt(squares / len(X))
+        spread = np.sqrt(_column_squares(X) / len(X))
         scale = spread if self.scale == "std" else np.ones_like(spread)
         if self.scale == "std":
             X = _scaled(X, scale)
@@ -286,7 +302,7 @@ class LAC(SubspaceFinder):
             "out_of_time": watch.out_of_time,
         }
         if not isinstance(self.init, str):
-            given = np.asarray(self.init, np.float64)[:k, self._varying]
+            given = to_numpy(self.init).astype(np.float64)[:k, self._varying]
             return descend(X, (given - self._origin) / scale, h, **settings)
         rng = np.random.default_rng(seed.spawn(1)[0])
         searched = rows_to_search(X, k, self.search_rows, rng)
@@ -323,10 +339,16 @@ class LAC(SubspaceFinder):
         return float(costs[np.arange(len(block)), best.labels[rows]].sum())
 
 
+def _column_squares(X: Rows) -> Floats:
+    if is_there(X):
+        return column_squares_there(X)
+    return fold(lambda block, rows: np.einsum("ij,ij->j", block, block), X)
+
+
 def _scaled(X: Rows, scale: Floats) -> Rows:
     if isinstance(X, Blocks):
-        return X.map(lambda block: np.divide(block, scale, out=block))
-    return X / scale
+        return X.scaled(1.0 / scale)
+    return X * (1.0 / scale)
 
 
 def _first_row(table: Any) -> Floats:
