@@ -10,7 +10,7 @@ SOURCES := pyproject.toml setup.py $(wildcard src/subscape/kernels/*.pyx)
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: help setup demo test test-page lint bench clean
+.PHONY: help setup demo test test-page lint bench bench-full clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,7 +19,8 @@ help:
 	@echo "make test-page  run the page in a browser (needs chromium and chromedriver)"
 	@echo "make setup   install everything for development at once"
 	@echo "make lint    ruff, mypy, import-linter"
-	@echo "make bench   run the benchmarks (needs a few minutes)"
+	@echo "make bench   run the benchmarks at small sizes and write benchmarks/RESULTS.md (15 min)"
+	@echo "make bench-full  the same at the sizes of the goals (many hours)"
 	@echo "make clean   remove .venv, builds and caches"
 
 demo:
@@ -42,8 +43,11 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.installed
-	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+bench: $(VENV)/.installed-peers
+	$(BIN)/python benchmarks/suite.py
+
+bench-full: $(VENV)/.installed-peers
+	$(BIN)/python benchmarks/suite.py --full
 
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
@@ -69,6 +73,14 @@ setup: | $(VENV)/.python
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the linters into $(VENV) ..."
 	@$(PIP) install --editable ".[dev]"
+	@touch $@
+
+# ClustPy asks for much that the part of it we compare with never uses.
+$(VENV)/.installed-peers: $(VENV)/.installed
+	@echo "installing those whom we compare ourselves with into $(VENV) ..."
+	@for peer in clusim genieclust pyclustering "--no-deps clustpy"; do \
+		$(PIP) install $$peer || echo "note: can't be installed here: $$peer"; \
+	done
 	@touch $@
 
 $(VENV)/.installed-browser: $(VENV)/.installed

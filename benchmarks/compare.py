@@ -19,6 +19,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+from ratios import Ratio, Side, record
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
@@ -57,7 +58,10 @@ def label_error(scale):
     theirs, expected = seconds(reference)
     ours, found = seconds(lambda: clustering_error(a, b))
     same(found, expected, "label CE")
-    return "label CE, n=1e6, K=50", ours, "sklearn + scipy", theirs, ours / theirs, "<= 1.5"
+    work = {"rows": n, "clusters": 50, "value": round(found, 9), "threads": 1}
+    ratio = Ratio(Side("ours", ours, work), Side("theirs", theirs, work)).inverse()
+    record("compare", "label_ce", ratio, quick=scale < 1)
+    return "label CE, n=1e6, K=50", ours, "sklearn + scipy", theirs, ratio.value, "<= 1.5"
 
 
 def set_based_error(a, b):
@@ -95,7 +99,10 @@ def distance_matrix(scale):
     theirs, expected = seconds(reference, 1)
     ours, found = seconds(lambda: pairwise_distances(members))
     same(found, expected, "distance matrix")
-    return f"{number} x {number} CE", ours, "set-based loop", theirs, theirs / ours, ">= 20"
+    work = {"clusterings": number, "rows": 1000, "columns": 100, "threads": 1}
+    ratio = Ratio(Side("ours", ours, work), Side("sets", theirs, work))
+    record("compare", "distance_matrix", ratio, quick=scale < 1)
+    return f"{number} x {number} CE", ours, "set-based loop", theirs, ratio.value, ">= 20"
 
 
 MEMORY_PROBE = """
@@ -125,6 +132,8 @@ def big_overlap(scale):
         [sys.executable, "-c", MEMORY_PROBE, *sizes], capture_output=True, text=True, check=True
     ).stdout.split()
     ours = time.perf_counter() - start
+    work = dict(zip(("rows", "columns", "clusters"), map(int, sizes), strict=True))
+    record("compare", "rnia_memory", float(output[1]), quick=scale < 1, work=work)
     return (
         "RNIA, overlapping, 1e6 x 1000, 100 clusters",
         ours,
@@ -151,6 +160,11 @@ def oriented_table(scale, trace=False):
     same(found[0, 0], expected, "oriented T")
     name = "oriented T (trace)" if trace else "oriented T (cos2)"
     limit = "(no goal)" if trace else "<= 3"
+    if not trace:
+        work = {"clusters": 50, "columns": 200, "dims": 10, "threads": 1}
+        ratio = Ratio(Side("ours", ours, work), Side("product", product_time, work)).inverse()
+        # The same size in either mode.
+        record("compare", "oriented_t", ratio)
     return (
         f"{name}, 50 x 50, p=200, d=10",
         ours,

@@ -21,6 +21,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+from ratios import Ratio, Side
 from sklearn.metrics import silhouette_score as theirs
 
 from subscape import measures
@@ -53,15 +54,21 @@ def silhouettes(quick: bool) -> list[str]:
     for n_rows, n_features in SHAPES[:1] if quick else SHAPES:
         X, truth = planted_axes(n_rows, n_features, n_clusters=4, dims=4, random_state=0)
         labels = truth.labels()
-        seconds = np.empty((3, 2))
+        seconds, values = np.empty((3, 2)), np.empty((3, 2))
         for turn in range(3):
             for side, function in enumerate((measures.silhouette_score, theirs)):
                 start = time.perf_counter()
-                function(X, labels)
+                values[turn, side] = function(X, labels)
                 seconds[turn, side] = time.perf_counter() - start
         ours, other = np.median(seconds, axis=0)
-        ratio = np.median(seconds[:, 0] / seconds[:, 1])
-        lines.append(f"| {n_rows} x {n_features} | {ours:.2f} | {other:.2f} | {ratio:.2f} |")
+        sides = [
+            Side(name, 1.0, {"table": X.shape, "value": round(float(value), 9)})
+            for name, value in zip(("ours", "scikit-learn"), values[0], strict=True)
+        ]
+        both = Ratio(*sides)
+        ratio = f"{np.median(seconds[:, 0] / seconds[:, 1]):.2f}"
+        ratio = ratio if both.is_comparable else str(both)
+        lines.append(f"| {n_rows} x {n_features} | {ours:.2f} | {other:.2f} | {ratio} |")
         print(lines[-1], flush=True)
     return lines
 

@@ -213,7 +213,7 @@ def main():
 
     def methods():
         effort = "5 samples, splits or pairs, 19 null tables"
-        return numbers_of_clusters(dear, 1 if quick else 4, effort)
+        return numbers_of_clusters(dear, 1 if quick else 20, effort)
 
     parts = {
         "thesis": ("Stability: the thesis' section 6.2", thesis),

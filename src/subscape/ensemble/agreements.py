@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.atomic import write_atomically
 from subscape.core.format_labels import harmless
+from subscape.core.markup import records_card
 from subscape.measures.stacked import Stack, similarities, stack
 
 from .members import Ensemble, check_member
@@ -124,6 +125,10 @@ class Agreement:
             stream.write(text)
 
         return write_atomically(path, write, force=force)
+
+    def _repr_html_(self) -> str:
+        head = f"{self.n_members} members agree on {self.mean:.0%} of their votes"
+        return records_card("Agreement", head, self.cluster_records(), noun="cluster")
 
     def __repr__(self) -> str:
         lines = [f"{self.n_members} members agree on {self.mean:.0%} of their votes"]

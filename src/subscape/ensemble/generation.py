@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
@@ -16,7 +15,9 @@ from subscape.algorithms.weighted import LAC
 from subscape.core import SubspaceClustering, Table
 from subscape.core.checks import check_table
 from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
+from subscape.core.parallel import Shared, in_order
 from subscape.core.seeds import seed_sequence
+from subscape.core.threads import one_blas_thread
 
 from .flavours import FLAVOURS, flavoured
 from .members import Ensemble
@@ -100,11 +101,14 @@ def generate(
         for i, seed in enumerate(seed_sequence(random_state).spawn(int(size)))
     ]
     watch = Watch("generate", progress)
+    data = Shared(X)
+    values = data if table is X else Shared(table)
+    calls = [(data, values, draft, ranges) for draft in drafts]
     found: list[SubspaceClustering] = []
-    jobs = Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")
-    for member in jobs(delayed(_member)(X, table, draft, ranges) for draft in drafts):
-        found.append(member)
-        watch.step("members", len(found), len(drafts))
+    with one_blas_thread():
+        for member in in_order(_member, calls, n_jobs, threads=True, what="member"):
+            found.append(member)
+            watch.step("members", len(found), len(drafts))
     watch.close()
     kept = [member for member in found if member.n_clusters]
     if len(kept) < len(found):

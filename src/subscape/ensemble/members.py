@@ -10,6 +10,7 @@ from typing import Any, overload
 from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
 from subscape.core.files import read_archive, save
+from subscape.core.markup import card
 
 
 class Ensemble(Sequence[SubspaceClustering]):
@@ -151,6 +152,15 @@ class Ensemble(Sequence[SubspaceClustering]):
         """Read the clusterings of a ``.subscape`` file, whoever wrote it."""
         clusterings, manifest = read_archive(path)
         return cls(clusterings, metadata=manifest.get("metadata"))
+
+    def _repr_html_(self) -> str:
+        lines = [
+            [i, m.kind, m.n_clusters, float(m.coverage), float(m.subspaces.dims.mean())]
+            for i, m in enumerate(self._members)
+        ]
+        head = ["member", "kind", "clusters", "share of rows", "dims, mean"]
+        text = repr(self).removeprefix("Ensemble(").removesuffix(")")
+        return card("Ensemble", text, head, lines, noun="member")
 
     def __repr__(self) -> str:
         if not self._members:

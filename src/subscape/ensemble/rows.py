@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from subscape.algorithms.numbering import by_first_row
 from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import ShownAsText
 from subscape.core.seeds import seed_sequence
 from subscape.kernels.tanimoto import projective_similarities
 from subscape.measures.stacked import Stack, stack
@@ -28,7 +29,7 @@ MOST_TRIED = 30
 
 
 @dataclass(frozen=True, eq=False)
-class RowConsensus:
+class RowConsensus(ShownAsText):
     """What many clusterings agree on about the rows.
 
     Attributes

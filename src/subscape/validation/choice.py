@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from subscape.core import SubspaceClustering
 from subscape.core.errors import count
+from subscape.core.markup import ShownAsTable
 
 from .curves import StabilityCurve, frame_of, plain, setting_labels, without_nan
 from .runs import Run
@@ -18,7 +19,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Choice:
+class Choice(ShownAsTable):
     """What :func:`choose` returns: the settings of a finder, ranked, and how sure the first is.
 
     Attributes

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subscape.core.markup import ShownAsTable
+
 from .recovered import ClusterStability
 from .runs import Run
 
@@ -25,7 +27,7 @@ INTERVAL = (0.05, 0.95)
 
 
 @dataclass(frozen=True, eq=False)
-class StabilityCurve:
+class StabilityCurve(ShownAsTable):
     """What the stability methods return: one value per setting of the finder.
 
     Attributes

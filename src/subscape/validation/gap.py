@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import ShownAsTable
 from subscape.core.seeds import seed_sequence
 from subscape.measures.point_groups import distances_to_centroid, point_groups
 
@@ -22,7 +23,7 @@ from .runs import Run, RunStore, Task, run_all
 
 
 @dataclass(frozen=True, eq=False)
-class GapCurve:
+class GapCurve(ShownAsTable):
     """What :func:`gap_statistic` returns; arrays have one entry per number of clusters.
 
     Attributes

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from subscape.core import SubspaceClustering
 from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import ShownAsText
 
 from .nulls import FloatArray
 from .resampling import seeds_from, table_of
@@ -18,7 +19,7 @@ from .runs import RunStore, Task, run_all
 
 
 @dataclass(frozen=True, eq=False)
-class FigureOfMerit:
+class FigureOfMerit(ShownAsText):
     """What :func:`figure_of_merit` returns; small is good.
 
     Attributes

@@ -14,6 +14,7 @@ from subscape.algorithms.progress import Step, Watch
 from subscape.core import SubspaceClustering, Table
 from subscape.core.checks import check_table
 from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import ShownAsTable
 from subscape.core.seeds import seed_sequence
 from subscape.measures import description_length
 
@@ -32,7 +33,7 @@ BATCH_BYTES = 100_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class Significance:
+class Significance(ShownAsTable):
     """What :func:`significance` returns.
 
     Attributes

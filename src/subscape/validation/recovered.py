@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.errors import SubscapeError
+from subscape.core.markup import ShownAsTable
 
 from .comparing import Comparison, Metric, Sampled, check_place, distance, recovery
 from .runs import Run
@@ -22,7 +23,7 @@ RECOVERED, DISSOLVED = 0.75, 0.5
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterStability:
+class ClusterStability(ShownAsTable):
     """Which clusters come back in reruns, and how like the whole is.
 
     Attributes

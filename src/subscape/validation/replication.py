@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from subscape.core import SubspaceClustering
 from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import ShownAsTable
 from subscape.core.seeds import seed_sequence
 
 from .comparing import Comparison, Metric, Sampled, recovery
@@ -24,7 +25,7 @@ FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Replication:
+class Replication(ShownAsTable):
     """What :func:`replicate` returns.
 
     Attributes

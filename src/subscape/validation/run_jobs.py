@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from threadpoolctl import threadpool_limits
@@ -17,6 +17,9 @@ from threadpoolctl import threadpool_limits
 from subscape.core import SubspaceClustering, Table
 from subscape.core.checks import check_table, column_names
 from subscape.core.errors import SubscapeError
+from subscape.core.parallel import Lost, Shared, finished
+from subscape.core.recorded_warnings import recorded_warnings
+from subscape.core.threads import one_thread
 
 from .run_identity import (
     class_name,
@@ -27,10 +30,6 @@ from .run_identity import (
     seeds_of,
 )
 from .run_records import IntArray, Run, Score, Task
-from .run_warnings import recorded_warnings
-
-#: What a pool of processes says when one of them was killed.
-DEAD_WORKER = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,61 +124,27 @@ def _sample(given: ArrayLike | None, size: int, what: str, place: int) -> IntArr
 
 def performed(jobs: list[Job], n_jobs: int | None) -> Generator[Run, None, None]:
     """Runs as they are finished, in any order."""
-    with threadpool_limits(1):
-        if len(jobs) <= 1 or effective_n_jobs(n_jobs) == 1:
-            yield from (_call(job, os.getpid()) for job in jobs)
-            return
-        waiting = {job.run.id: job for job in jobs}
-        while waiting:
-            begun: list[str] = []
-            try:
-                for run in _parallel(list(waiting.values()), n_jobs, begun):
-                    del waiting[run.id]
-                    yield run
-            except Exception as error:
-                if type(error).__name__ not in DEAD_WORKER:
-                    raise
-                # Whichever of the runs in flight it was: alone, each can only harm itself.
-                for name in [name for name in begun if name in waiting]:
-                    yield _alone(waiting.pop(name))
+    tables = {id(job.X): Shared(job.X) for job in jobs}
+    # The table is an argument of its own, which is sent or mapped only once.
+    calls = [(replace(job, X=None), tables[id(job.X)], os.getpid()) for job in jobs]
+    with threadpool_limits(1), closing(finished(_perform, calls, n_jobs)) as outcomes:
+        for i, outcome in outcomes:
+            yield _failed(jobs[i], outcome) if isinstance(outcome, Lost) else outcome
 
 
-def _parallel(jobs: list[Job], n_jobs: int | None, begun: list[str]) -> Iterator[Run]:
-    here = os.getpid()
-
-    def calls() -> Iterator[Any]:
-        for job in jobs:
-            begun.append(job.run.id)
-            # The table is an argument of its own, which backends send or map only once.
-            yield delayed(_perform)(replace(job, X=None), job.X, here)
-
-    runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
-    yield from runner(calls())
-
-
-def _alone(job: Job) -> Run:
-    """A run in a process of its own; one that is killed is a failed run."""
-    call = delayed(_perform)(replace(job, X=None), job.X, os.getpid())
-    try:
-        # With n_jobs=1 joblib would stay in this process.
-        (run,) = Parallel(n_jobs=2, backend="loky")([call])
-    except Exception as error:
-        if type(error).__name__ not in DEAD_WORKER:
-            raise
-        cause = "the worker process was killed twice, perhaps for want of memory"
-        return replace(job.run, error=f"{type(error).__name__}: {cause}")
-    return run
-
-
-def _call(job: Job, home: int) -> Run:
-    return _perform(job, job.X, home)
+def _failed(job: Job, lost: Lost) -> Run:
+    name = job.run.provenance["finder"].rpartition(".")[2]
+    seed = job.run.provenance["seed"]
+    which = name if seed is None else f"{name} with seed {seed}"
+    advice = "retry_failed=True does the run again"
+    return replace(job.run, error=f"LostWorkerError: {which}: {lost}; {advice}")
 
 
 def _perform(job: Job, X: Any, home: int) -> Run:
     """Fit; errors and warnings become part of the run."""
     if os.getpid() != home:
         # Sums of several threads may differ in their last bits.
-        with threadpool_limits(1):
+        with one_thread():
             return _fit(job, X)
     return _fit(job, X)
 
@@ -209,7 +174,7 @@ def _fit(job: Job, X: Any) -> Run:
         clusterings=clusterings,
         seconds=time.perf_counter() - start,
         scores=scores,
-        warnings=tuple(sorted(seen)),
+        warnings=tuple(sorted(map(str, seen))),
         error=error,
     )
 

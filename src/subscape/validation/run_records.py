@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from subscape.core import SubspaceClustering
+from subscape.core.markup import ShownAsText
 
 IntArray = NDArray[np.int64]
 
@@ -48,7 +49,7 @@ class Task:
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(ShownAsText):
     """A finished fit.
 
     Attributes
