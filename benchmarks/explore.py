@@ -128,10 +128,8 @@ def boxes(options):
                 rows = clustering_error(truth.rows_only(), view.clustering.rows_only())
                 scores.append((whole, rows, view.number))
         best = min(scores, default=(1.0, 1.0, 0))
-        lines.append(
-            f"| {name} | {seconds:.0f} | {best[0]:.3f} | {min(s[1] for s in scores):.3f} | "
-            f"{best[2]} |"
-        )
+        rows = min((score[1] for score in scores), default=1.0)
+        lines.append(f"| {name} | {seconds:.0f} | {best[0]:.3f} | {rows:.3f} | {best[2]} |")
         print(lines[-1], flush=True)
     return lines
 

@@ -14,10 +14,23 @@ from pages import Page, first_number
 Reader = Callable[[Page], float | None]
 
 
+#: What the goals are about, in the order of the page.
+TOPICS = {
+    2: "Comparing clusterings",
+    3: "Axis-aligned, weighted and co-clustering finders",
+    4: "Oriented finders and SRE",
+    5: "Several clusterings of one table",
+    6: "Ensembles",
+    7: "Validation",
+    8: "Explore",
+    9: "Scale",
+}
+
+
 class Target(NamedTuple):
     """One number that must keep a bound."""
 
-    issue: int
+    topic: int
     key: str
     what: str
     goal: str

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import ratios
-from goals import TARGETS, Target
+from goals import TARGETS, TOPICS, Target
 from pages import Page
 from ratios import Goal
 
@@ -236,13 +236,13 @@ def results_page(folder: Path, outcomes: dict[str, Outcome]) -> str:
 
 
 def _tables(rows: Sequence[tuple[Target, Measured]], places: Sequence[str]) -> Iterator[str]:
-    for issue in sorted({target.issue for target, _ in rows}):
-        yield f"## Issue {issue}"
+    for topic in sorted({target.topic for target, _ in rows}):
+        yield f"## {TOPICS[topic]}"
         yield ""
         yield "| what | goal | measured | met | command | when |"
         yield "|---|---|---:|---|---|---|"
         for target, found in rows:
-            if target.issue != issue:
+            if target.topic != topic:
                 continue
             goal = Goal.of(target.goal)
             if found.value is None:

@@ -26,7 +26,7 @@ def verdict(study: Study) -> str:
     if not honest:
         return (
             "No grouping better than chance: what the search found here it also finds in tables "
-            "like this one that have no groups."
+            "like this one that have no groups." + _but_stable(study)
         )
     number = NUMBERS[len(honest)] if len(honest) < len(NUMBERS) else str(len(honest))
     ways = "way" if len(honest) == 1 else "ways"
@@ -37,6 +37,19 @@ def verdict(study: Study) -> str:
     if len(honest) > 1:
         text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
     return f"{text}. {_how_sure(study)}"
+
+
+def _but_stable(study: Study) -> str:
+    """A word on a grouping that can't be claimed and yet comes back."""
+    stable = [view for view in study.views if view.stability >= STABLE]
+    if not stable:
+        return ""
+    best = stable[0]
+    return (
+        f" View {best.number}, into {count(best.n_clusters, 'cluster')}, does come back on samples "
+        "of the rows: those tables keep the values of each column, so groups that single columns "
+        "show already, or a mere gradient, are not told from chance. Look at its features."
+    )
 
 
 def _joined(words: list[str]) -> str:
