@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -122,8 +122,8 @@ class _Search:
             self._seen[key] = self._rest[1](self.labels[place])
         return self._seen[key]
 
-    def worth(self, place: int, others: Iterable[int]) -> float:
-        """Nats per row that a grouping adds to others, less what it must gain at least.
+    def gain(self, place: int, others: Iterable[int]) -> float:
+        """Nats per row that a grouping gains in what others leave of the table.
 
         Groupings that have nothing to do with each other are a little correlated by chance: with
         each direction taken out, about one part in n of the spread between the clusters becomes
@@ -132,11 +132,19 @@ class _Search:
         """
         found, whole = self.judged(place, others), self.whole[place]
         if self.fresh(place, others) < 1 - CHANCE:
-            return found.gain - self.cost * found.entropy
+            return min(whole.gain, found.gain)
         taken_out = sum(len(self.whole[i].ratios) for i in others)
         parts = (taken_out + 2 * np.sqrt(2 * taken_out)) / len(self.Z)
         blurred = 0.5 * np.log1p(parts * whole.ratios).sum()
-        return min(whole.gain, found.gain + blurred) - self.cost * found.entropy
+        return float(min(whole.gain, found.gain + blurred))
+
+    def score(self, place: int, others: Iterable[int]) -> float:
+        """The same per nat that it tells."""
+        return replace(self.whole[place], gain=self.gain(place, others)).score
+
+    def worth(self, place: int, others: Iterable[int]) -> float:
+        """Nats per row that a grouping adds to others, less what it must gain at least."""
+        return self.gain(place, others) - self.cost * self.whole[place].entropy
 
     def value(self, chosen: Sequence[int]) -> float:
         """Nats per row that a choice tells."""
@@ -166,8 +174,7 @@ class _Search:
 
     def clarity(self, place: int, others: Sequence[int]) -> float:
         """How clearly a grouping stands out, in the table and without others, and how new it is."""
-        score = min(self.judged(place, others).score, self.whole[place].score)
-        return score * self.fresh(place, others)
+        return self.score(place, others) * self.fresh(place, others)
 
     def extended(self, chosen: tuple[int, ...], barred: int = -1) -> tuple[int, ...]:
         """A choice with the clearest of the rest added, and so on."""
@@ -225,7 +232,7 @@ class _Search:
         left, done = list(chosen), []
         while left:
             before = [one.place for one in done]
-            scores = [min(self.judged(i, before).score, self.whole[i].score) for i in left]
+            scores = [self.score(i, before) for i in left]
             first = int(np.argmax(scores))
             done.append(Chosen(left.pop(first), float(scores[first])))
         return done
