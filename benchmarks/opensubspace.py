@@ -65,7 +65,7 @@ def grid(name: str, k: int, dims: float) -> dict[str, list[dict[str, object]]]:
         "MineClus": both,
         "CLIQUE": {"": [{}, {"n_bins": 10, "density_threshold": 0.06}, {"n_bins": 20}]},
         "MAFIA": {"": [{}, {"n_fine_bins": 200, "n_windows": 20}]},
-        "DiSH": {"": [{}, {"eps": 0.02}], "overlap": [overlap]},
+        "DiSH": {"": [{}, {"eps": 0.02, "min_samples": 30}], "overlap": [overlap]},
         "P3C": {"": [{}], "overlap": [overlap]},
     }
     # Oriented finders and co-clusterings answer another question.

@@ -60,7 +60,8 @@ def test_certificate_program_and_labels_on_two_views(n_clusters):
         free = KMeans(n_clusters, n_init=10, random_state=0).fit(X).inertia_
         means = np.array([X[hidden.labels() == c].mean(axis=0) for c in range(n_clusters)])
         itself = np.square(X - means[hidden.labels()]).sum()
-        assert finder.inertia_[0] <= max(1.3 * free, 1.02 * itself)
+        # Where the hidden view itself is that compact, the alternative must be.
+        assert finder.inertia_[0] <= (1.3 * free if itself <= 1.3 * free else 1.02 * itself)
         found.append(normalized_mutual_info_score(hidden, finder.labels_))
     assert min(found) > 0.7
     assert sum(score > 0.9 for score in found) >= 9
