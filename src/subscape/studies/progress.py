@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from subscape.algorithms.progress import Step
+from subscape.core.errors import count
 
 
 class Progress:
@@ -42,7 +43,7 @@ class Progress:
         if self.report is None:
             return
         seconds = clock.monotonic() - self._began
-        message = f"{phase}: {what}, {self.views} groupings so far"
+        message = f"{phase}: {what}, {count(self.views, 'grouping')} so far"
         if self.time is not None:
             message += f", {max(self.time - seconds, 0):.0f} s left"
         self.report(Step("explore", message, done, total, seconds))
