@@ -92,6 +92,38 @@ def test_what_fails_at_the_end_is_said():
     assert (errors, code) == ("Error: disk full\n", 130)
 
 
+FAILING_THREAD = """
+    def fail():
+        while pressed != [True]:
+            time.sleep(0.01)
+        raise KeyError("taken away")
+
+    pressed = [{pressed}]
+    thread = threading.Thread(target=fail)
+    thread.start()
+    try:
+        time.sleep({sleep})
+    finally:
+        pressed[:] = [True]
+        thread.join()
+"""
+
+
+@pytest.mark.parametrize("presses", [True, False])
+def test_threads_tell_what_failed_unless_they_were_stopped(presses):
+    def ready(process):
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+
+    busy = FAILING_THREAD.format(pressed=not presses, sleep=60 if presses else 0.5)
+    command = [sys.executable, "-c", FRAME.replace("{busy}", busy.strip("\n").lstrip())]
+    if presses:
+        assert interrupted(command, ready)[1:3] == ("", 130)
+    else:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert "KeyError: 'taken away'" in done.stderr and done.stdout == "ready\nfinished\n"
+
+
 def test_an_exploration_stops_with_a_provisional_page_and_goes_on(explored, tmp_path):
     folder, _, _ = explored
     study = tmp_path / "s"

@@ -7,6 +7,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky import get_reusable_executor
 
 from subscape.core.errors import LostWorkerError
 from subscape.core.parallel import Lost, Shared, finished, in_order
@@ -31,6 +32,11 @@ def die_at(number, deadly):
     return number
 
 
+def press_ctrl_c(number):
+    os.kill(os.getpid(), signal.SIGINT)
+    return number
+
+
 def refuse(number):
     if number == 1:
         raise KeyError("one")
@@ -49,6 +55,14 @@ def test_results_are_those_of_the_calls(n_jobs, threads):
 def test_what_a_call_raises_ends_it_all(n_jobs):
     with pytest.raises(KeyError, match="one"):
         list(in_order(refuse, [(i,) for i in range(5)], n_jobs))
+
+
+def test_workers_never_hear_of_ctrl_c():
+    # Those that others may have started in this process are none of ours.
+    get_reusable_executor().shutdown(wait=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert list(in_order(press_ctrl_c, [(i,) for i in range(4)], 2)) == list(range(4))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
 
 
 def test_a_killed_process_costs_a_second_try(tmp_path):

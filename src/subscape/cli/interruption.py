@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NoReturn
 
 #: Seconds that the main thread has to stop what it does.
@@ -36,6 +37,7 @@ class PromptStop:
 
     def __init__(self, end: Callable[[], Any]) -> None:
         self._end = end
+        self._heard = threading.Event()
         self._left = threading.Event()
         self._turn = threading.Lock()
         self._is_active = False
@@ -54,6 +56,8 @@ class PromptStop:
         self._mouth.setblocking(False)
         self._before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self._fd_before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
+        self._hook_before = threading.excepthook
+        threading.excepthook = self._unless_stopped
         threading.Thread(target=self._listen, name="prompt stop", daemon=True).start()
         return self
 
@@ -67,6 +71,10 @@ class PromptStop:
             del os.environ["PYTHONWARNINGS"]
         else:
             os.environ["PYTHONWARNINGS"] = self._asked
+        if len(details) > 1 and isinstance(details[1], KeyboardInterrupt):
+            self._heard.set()  # it is the end: the hook stays
+        else:
+            threading.excepthook = self._hook_before
         signal.set_wakeup_fd(self._fd_before)
         signal.signal(signal.SIGINT, self._before)
         self._mouth.close()
@@ -78,6 +86,7 @@ class PromptStop:
                     break
             else:
                 return
+        self._heard.set()
         if self._left.wait(PATIENCE) or not self._turn.acquire(blocking=False):
             return
         try:
@@ -87,13 +96,19 @@ class PromptStop:
         finally:
             leave()
 
+    def _unless_stopped(self, failure: threading.ExceptHookArgs) -> None:
+        """Threads whose work is taken away under their hands need not tell."""
+        if not self._heard.wait(0.1):
+            self._hook_before(failure)
+
 
 def leave() -> NoReturn:
     """End this process and the workers it has, without waiting for anything."""
     pools = sys.modules.get("joblib.externals.loky.reusable_executor")
     workers = getattr(getattr(pools, "_executor", None), "_processes", None) or {}
-    for worker in list(workers.values()):
-        worker.kill()
+    for pid in list(workers):
+        with suppress(OSError):  # gone already
+            os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(EXIT_CODE)

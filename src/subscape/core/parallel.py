@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
+from importlib import import_module
 from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
@@ -15,6 +17,8 @@ __all__ = ["Lost", "Shared", "finished", "in_order"]
 
 #: What a pool of processes says when one of them was killed.
 DEAD_WORKER = ("TerminatedWorkerError", "BrokenProcessPool")
+#: Modules that start a process of their own when the first worker is started.
+TRACKERS = ("multiprocessing.resource_tracker", "joblib.externals.loky.backend.resource_tracker")
 
 
 def finished(
@@ -120,7 +124,9 @@ def _from_processes(
 
         runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         try:
-            for i, result in runner(todo()):
+            with _deaf_workers():
+                outcomes = runner(todo())
+            for i, result in outcomes:
                 del waiting[i]
                 yield i, result
         except Exception as error:
@@ -131,11 +137,36 @@ def _from_processes(
                 yield i, _alone(function, waiting.pop(i))
 
 
+@contextmanager
+def _deaf_workers() -> Iterator[None]:
+    """Processes started here never hear of Ctrl-C.
+
+    A terminal sends it to all of them; what a worker would say of it, wherever it stands, is noise,
+    and whoever started it ends it. A blocked signal is handed down to a new process, from its first
+    moment on, and to threads that start more of them later; in this process it only waits.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    for name in TRACKERS:
+        # Up to Python 3.11 their start would unblock the signal.
+        import_module(name).ensure_running()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _alone(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
     """A call in a process of its own."""
     try:
         # With n_jobs=1 joblib would stay in this process.
-        (result,) = Parallel(n_jobs=2, backend="loky")([delayed(function)(*call)])
+        with _deaf_workers():
+            outcomes = Parallel(n_jobs=2, backend="loky", return_as="generator")(
+                [delayed(function)(*call)]
+            )
+        (result,) = outcomes
     except Exception as error:
         if type(error).__name__ not in DEAD_WORKER:
             raise
