@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.datasets import load_iris
 
 from subscape.datasets import planted_views, structureless
 from subscape.studies.information import both, canonical, novelty, redundancy
@@ -11,7 +12,7 @@ from subscape.studies.portfolio import Entry
 from subscape.studies.residuals import without
 from subscape.studies.rule import learn
 from subscape.studies.separation import Judge
-from subscape.studies.trust import Chance, null_score, tail
+from subscape.studies.trust import Chance, chance_entries, null_score, tail
 from subscape.studies.views import Consensus, matched, ranked
 
 labels = st.lists(st.integers(-1, 4), min_size=4, max_size=40).map(np.array)
@@ -138,3 +139,13 @@ def test_tables_on_which_no_finder_worked_are_no_evidence():
     assert null_score(X, impossible, 0) == (-np.inf, -np.inf)
     assert tail(5.0, [-np.inf] * 30) == 1.0
     assert tail(5.0, [1.0, -np.inf, -np.inf]) == 0.5
+
+
+def test_groups_that_one_column_shows_are_more_than_chance():
+    # Petal length alone tells the setosas from the others; their correlation with petal width
+    # would bring them back in tables that keep both columns' values.
+    iris = load_iris()
+    X = (iris.data - iris.data.mean(axis=0)) / iris.data.std(axis=0)
+    entries = chance_entries([2, 3])
+    maxima = [null_score(X, entries, seed)[0] for seed in range(6)]
+    assert Judge(X)((iris.target > 0).astype(int)).score > 5 * max(maxima)

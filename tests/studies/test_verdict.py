@@ -17,7 +17,7 @@ def test_a_grouping_that_comes_back_but_cannot_be_claimed_is_named():
     text = unclaimed(0.9).verdict
     assert text.startswith("No grouping better than chance")
     assert "View 1, into 4 clusters, does come back" in text
-    assert "single columns" in text
+    assert "a mere gradient" in text
 
 
 def test_nothing_more_is_said_where_nothing_comes_back():

@@ -110,7 +110,8 @@ def _chance(study: Study) -> list[str]:
     return [
         "Scores were compared with the best ones that a reduced search reached on each of "
         f"{count(len(study.chance), 'table')} drawn from a Gaussian copula, which keep the "
-        "columns' distributions and correlations but have no groups; a view counts as better than "
+        "columns' distributions (those with several humps by the dip test are given one) and "
+        "correlations but have no groups; a view counts as better than "
         f"chance from p ≤ {study.LEVEL:g}."
     ]
 

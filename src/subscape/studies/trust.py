@@ -111,7 +111,7 @@ def null_score(
     if len(X) > MOST_NULL_ROWS:
         X = X[np.sort(rng.choice(len(X), MOST_NULL_ROWS, replace=False))]
     with threadpool_limits(1):
-        table = NullModel(X).draw(np.random.SeedSequence(seed))
+        table = NullModel(X, "one_hump").draw(np.random.SeedSequence(seed))
         judge = Judge(table, indicators)
         if judge.Z.shape[1] < table.shape[1]:
             table = judge.Z

@@ -47,8 +47,8 @@ def _but_stable(study: Study) -> str:
     best = stable[0]
     return (
         f" View {best.number}, into {count(best.n_clusters, 'cluster')}, does come back on samples "
-        "of the rows: those tables keep the values of each column, so groups that single columns "
-        "show already, or a mere gradient, are not told from chance. Look at its features."
+        "of the rows: those tables keep how the columns go together, so a mere gradient, or the "
+        "levels of a few columns, is not told from chance. Look at its features."
     )
 
 

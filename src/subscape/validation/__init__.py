@@ -15,6 +15,7 @@ _HOME: dict[str, str] = {
     "GapCurve": "gap",
     "NullModel": "nulls",
     "Significance": "null_test",
+    "dip": "humps",
     "gap_statistic": "gap",
     "max_statistic_test": "max_statistic",
     "null_table": "nulls",

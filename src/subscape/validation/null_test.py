@@ -149,7 +149,7 @@ def significance(
         deviations. "description_length": bits saved. A callable is called as
         ``statistic(X, clustering)`` and returns a number that is large where there is something.
         Clusters are always tested by :func:`score_clusters`.
-    null : {"copula", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
+    null : {"copula", "one_hump", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
         What null tables keep; see :func:`null_table`.
     n_null : int, default=99
         Number of null tables; the smallest p-value is 1 / (n_null + 1).

@@ -15,12 +15,16 @@ from subscape.core.checks import check_table
 from subscape.core.errors import SubscapeError
 from subscape.core.seeds import seed_sequence
 
+from .humps import without_humps
+
 FloatArray = NDArray[np.float64]
 
 #: Columns that depend on others more closely than this leave no room for mending.
 SMALLEST_PIVOT = 0.1
 
-NULLS = ("copula", "permuted", "gaussian", "uniform", "aligned")
+NULLS = ("copula", "one_hump", "permuted", "gaussian", "uniform", "aligned")
+#: Those in which every feature keeps its values, or values in their order, and its correlations.
+BY_RANK = ("copula", "one_hump")
 
 
 class NullModel:
@@ -30,7 +34,7 @@ class NullModel:
     ----------
     X : array-like of shape (n_rows, n_features)
         Missing values stay where they are in every table drawn.
-    kind : {"copula", "permuted", "gaussian", "uniform", "aligned"}
+    kind : {"copula", "one_hump", "permuted", "gaussian", "uniform", "aligned"}
         See :func:`null_table`.
     shrinkage : float or "ledoit_wolf", default=0
         Share of the correlations that is given up; see :func:`null_table`.
@@ -57,7 +61,8 @@ class NullModel:
         self.table = np.array(check_table(values, "null_table", missing=True), np.float64)
         self.present = ~np.isnan(self.table)
         self.shrinkage = 0.0
-        if kind in ("copula", "gaussian"):
+        self._values = without_humps(self.table) if kind == "one_hump" else self.table
+        if kind in (*BY_RANK, "gaussian"):
             self._learn(shrinkage)
         if kind == "aligned":
             self._align()
@@ -65,7 +70,7 @@ class NullModel:
     def _learn(self, shrinkage: float | str) -> None:
         """Columns of mean 0 and variance 1 whose correlations are those to keep."""
         n, p = self.table.shape
-        scores = normal_scores(self.table) if self.kind == "copula" else self.table
+        scores = normal_scores(self.table) if self.kind in BY_RANK else self.table
         centre, spread = np.zeros(p), np.zeros(p)
         for j in range(p):
             column = scores[self.present[:, j], j]
@@ -84,7 +89,7 @@ class NullModel:
         # Rows enter through their products only. With more rows than features a triangular
         # factor has all of them; else the scores are at most as large as any factor.
         self._factor = _triangle(scores).factor if n > p else scores
-        if self.kind == "copula" and 1 < n <= p:
+        if self.kind in BY_RANK and 1 < n <= p:
             self._factor = self._boosted(scores)
 
     def _align(self) -> None:
@@ -113,7 +118,7 @@ class NullModel:
         if self.kind == "aligned":
             return np.asarray(self._centre + _in_box(self._factor, rng) @ self._axes)
         drawn = self._correlated(rng)
-        if self.kind == "copula":
+        if self.kind in BY_RANK:
             return self._with_own_values(drawn)
         drawn = self._centre + self._spread * drawn
         return np.where(self.present, drawn, np.nan)
@@ -133,7 +138,7 @@ class NullModel:
         frame = _triangle(random - random.mean(axis=0)).frame
         if n > p:
             drawn = frame @ self._factor
-            if self.kind == "copula":
+            if self.kind in BY_RANK:
                 drawn = self._mended(drawn)
         else:
             drawn = frame @ (_contrasts(n).T @ self._factor)
@@ -186,7 +191,7 @@ class NullModel:
         for j in range(self.table.shape[1]):
             rows = np.flatnonzero(self.present[:, j])
             order = np.argsort(ranking[rows, j], kind="stable")
-            drawn[rows[order], j] = np.sort(self.table[rows, j])
+            drawn[rows[order], j] = np.sort(self._values[rows, j])
         return drawn
 
 
@@ -202,13 +207,15 @@ def null_table(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-    kind : {"copula", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
+    kind : {"copula", "one_hump", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
         "copula": each feature keeps its values, and the features their correlations (of normal
-        scores); beyond that rows are random. Only clusters are lost. "permuted": each feature keeps
-        its values, but features become independent, so that every correlated table looks
-        clustered. "gaussian": normal with the means and covariances of ``X``, so that every skewed
-        table looks clustered. "uniform": uniform in the box that ``X`` fills. "aligned": uniform in
-        the box along the principal axes.
+        scores); beyond that rows are random. Only clusters are lost; but those that a single
+        feature shows, because its values pile up in several places, are kept. "one_hump": the same,
+        but values of such a feature are moved until they make one hump (see :func:`dip`).
+        "permuted": each feature keeps its values, but features become independent, so that every
+        correlated table looks clustered. "gaussian": normal with the means and covariances of
+        ``X``, so that every skewed table looks clustered. "uniform": uniform in the box that ``X``
+        fills. "aligned": uniform in the box along the principal axes.
     random_state : int, Generator or None
         Seed.
     shrinkage : float or "ledoit_wolf", default=0
