@@ -19,7 +19,7 @@ help:
 	@echo "make test-page  run the page in a browser (needs chromium and chromedriver)"
 	@echo "make setup   install everything for development at once"
 	@echo "make lint    ruff, mypy, import-linter"
-	@echo "make bench   run the benchmarks at small sizes and write benchmarks/RESULTS.md (15 min)"
+	@echo "make bench   run the benchmarks at small sizes and write benchmarks/RESULTS.md (20 min)"
 	@echo "make bench-full  the same at the sizes of the goals (many hours)"
 	@echo "make clean   remove .venv, builds and caches"
 

@@ -1,6 +1,6 @@
 """All benchmarks in one go: us and every peer that is installed, into RESULTS.md.
 
-    python benchmarks/suite.py             small sizes (about a quarter of an hour on two cores)
+    python benchmarks/suite.py             small sizes (about 20 minutes on two cores)
     python benchmarks/suite.py --full      the sizes of the goals (many hours)
     python benchmarks/suite.py --gather    nothing is run, only RESULTS.md is written anew
     python benchmarks/suite.py compare indices    these only
@@ -33,7 +33,7 @@ from ratios import Goal
 
 HERE = Path(__file__).parent
 #: A benchmark that takes longer at small sizes is stopped, and none is begun after the second.
-QUICK_SECONDS, ALL_QUICK_SECONDS = 150.0, 840.0
+QUICK_SECONDS, ALL_QUICK_SECONDS = 300.0, 2400.0
 
 
 class Benchmark(NamedTuple):
