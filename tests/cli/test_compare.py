@@ -166,7 +166,7 @@ def test_labels_beside_subspaces_bring_a_hint(run, pair):
 def test_mass_for_mixed_kinds(run, refused, pair):
     weights = [[0.5, 0.5, 0.0]]
     save("w.subscape", SubspaceClustering.from_labels([0] * 4 + [-1] * 4, weights=weights))
-    assert 'mass="unit"' in refused("compare", "a.subscape", "w.subscape")
+    assert "--mass unit" in refused("compare", "a.subscape", "w.subscape")
     found = scores(run("compare", "a.subscape", "w.subscape", "--mass", "unit", "--json"))
     assert found["clustering_error"]["value"] == pytest.approx(2 / 6)
 

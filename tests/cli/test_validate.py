@@ -35,7 +35,7 @@ def test_planted_clusters_can_be_trusted(run, data):
         "-o", "clusters.csv", "--plot", "bars.png",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
-    assert "All clusters can be trusted." in result.output
+    assert "All clusters can be trusted (stability of at least 0.75 and p" in result.output
     assert "p = 0.05 against 19 tables" in result.output
     with open("clusters.csv", newline="") as stream:
         records = list(csv.DictReader(stream))
@@ -91,7 +91,9 @@ def test_labels_without_a_finder_have_indices_only(run, data, refused):
 
 def test_bad_input(refused, data):
     write_table("short.csv", data[:50])
-    assert "120 rows, not 50" in refused("validate", "result.subscape", "short.csv")
+    assert "50 rows x 6 features, the result speaks of 120" in refused(
+        "validate", "result.subscape", "short.csv"
+    )
     assert "n_foo=3" in refused("validate", "result.subscape", "data.csv", "-p", "n_foo=3")
     assert "--force" in refused("validate", "result.subscape", "data.csv", "-o", "data.csv")
     nothing = SubspaceClustering.from_labels([-1] * 120, n_features=6)
@@ -99,3 +101,29 @@ def test_bad_input(refused, data):
     assert "holds no clusters" in refused("validate", "nothing.subscape", "data.csv")
     write_table("narrow.csv", data[:, :4], NAMES[:4])
     assert "gives 120 rows x 4 features" in refused("validate", "result.subscape", "narrow.csv")
+
+
+def test_the_table_is_read_as_for_the_result(run, data):
+    run("fit", "PROCLUS", "data.csv", "-p", "n_clusters=3", "--scale", "none", "-o", "raw.subscape")
+    options = ("--samples", 3, "--nulls", 0, "--quiet")
+    command = ("validate", "raw.subscape", "data.csv", *options)
+    assert run(*command).output == run(*command, "--scale", "none").output
+    other = run(*command, "--scale", "minmax")
+    assert "note: the result was made with --scale none" in other.output
+
+
+def test_labels_are_held_against_a_finder_by_rows(run, data):
+    run("convert", "result.subscape", "labels.csv", "--lossy")
+    result = run(
+        "validate", "labels.csv", "data.csv", "--finder", "LAC", "-p", "n_clusters=3",
+        "--samples", 3, "--nulls", 0, "--quiet",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "by rows alone" in result.output
+
+
+def test_a_consensus_has_no_finder_to_repeat(run, refused, data):
+    run("consensus", "result.subscape", "result.subscape", "-k", 3, "-o", "one.subscape")
+    assert "--finder" in refused("validate", "one.subscape", "data.csv", "--quiet")
+    alone = run("validate", "one.subscape", "data.csv", "--samples", 0, "--nulls", 0)
+    assert alone.exit_code == 0, alone.output

@@ -257,7 +257,7 @@ def test_texts_are_read_letter_by_letter(tmp_path, texts):
             r"line 3: 1 cell where the first row has 2, and 1 other row",
         ),
         (b"a,b,c\n1,2\n3,4\n", "line 2: 2 cells where the first row has 3"),
-        (b"a,b,a,b\n1,2,3,4\n", r"2 column names occur more than once: 'a', 'b'.*header=False"),
+        (b"a,b,a,b\n1,2,3,4\n", r"2 column names more than once: 'a', 'b'.*header=False"),
         (b"\x00\x01\x02\x03" * 10, "not text"),
         (b"PK\x03\x04abcdef", "ZIP archive"),
         (b"%PDF-1.7 ...", "PDF"),

@@ -86,7 +86,7 @@ def test_text_columns_are_named():
 def test_names_must_fit():
     with pytest.raises(ValueError, match="3 feature names for 2 columns"):
         Table.from_array(np.zeros((1, 2)), feature_names="abc")
-    with pytest.raises(ValueError, match=r"2 column names occur more than once: 'a', 'b'"):
+    with pytest.raises(ValueError, match=r"2 column names more than once: 'a', 'b'"):
         Table.from_array(np.zeros((1, 5)), feature_names=list("aabbc"))
     with pytest.raises(ValueError, match="1 row names were given for 2 rows"):
         Table.from_array(np.zeros((2, 2)), row_names=["r"])

@@ -10,7 +10,8 @@ import click
 
 from subscape.alternatives.registry import METHODS
 
-from .finder_inputs import finder_parameters, read_matrix, scaled, table_options
+from .finder_inputs import finder_parameters, read_matrix, table_options
+from .text_options import of_text
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -53,6 +54,7 @@ def alternatives(
     missing: str | None,
     scale: str,
     force: bool,
+    **text: Any,
 ) -> None:
     """Find groupings of TABLE (CSV, Parquet, ARFF, NPY) that differ from those GIVEN.
 
@@ -69,20 +71,20 @@ def alternatives(
             raise FileExistsError(f"{output} exists; pass --force to replace it")
     finder = METHODS[method].make(n_alternatives=number)
     finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
-    X, names, rows = read_matrix(table, id_column, labels, nominal, missing)
+    matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
     sources = [source for file in read_files(given, None) for source in file] if given else []
-    known = [labels_for(source, rows, len(X)) for source in sources]
-    prepared = scaled(X, scale)
+    known = [labels_for(source, matrix.kept_names, len(matrix.X)) for source in sources]
+    prepared, matrix = matrix.scaled(scale)
     start = time.perf_counter()
     finder.fit(prepared, given=known or None)
     seconds = time.perf_counter() - start
-    found = [each.with_names(names, rows) for each in finder.clusterings_]
+    found = list(finder.clusterings_)
     before: list[Any] = [each.labels() for each in finder.given_]
     what = ", ".join(source.name for source in sources) or "k-means"
     click.echo(f"{method}: alternatives to {what}, {seconds:.2f} s")
     lines: list[tuple[str, ...]] = [("", "sizes of the clusters", "dissimilarity", "quality", "DQ")]
     for place, each in enumerate(found, 1):
-        score = dq_measure(prepared, before, each)
+        score = dq_measure(prepared.to_numpy(), before, each)
         sizes = ", ".join(f"{size:g}" for size in each.sizes)
         lines.append((str(place), sizes, *(f"{value:.3f}" for value in score)))
         before.append(each.labels())
@@ -90,7 +92,8 @@ def alternatives(
         click.echo(line)
     for output in outputs:
         titles = [f"alternative_{place}" for place in range(1, len(found) + 1)]
-        write_clusterings(output, found, names=titles, force=force)
+        results = [matrix.result(each) for each in found]
+        write_clusterings(output, results, names=titles, force=force)
         click.echo(f"written to {output}")
 
 

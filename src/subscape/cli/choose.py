@@ -8,9 +8,10 @@ from typing import Any
 
 import click
 
-from .finder_inputs import finder_parameters, read_matrix, scaled, table_options, typed_value
+from .finder_inputs import finder_parameters, read_matrix, table_options, typed_value
 from .records import number, write_records
 from .tables import columns
+from .text_options import of_text
 
 EXAMPLES = """\b
 Examples:
@@ -20,6 +21,8 @@ Examples:
 
 A range 2:10 means 2, 3, ..., 10; 0.1:0.5:0.1 has a step; 2,3,5 is a list.
 """
+
+HEADINGS = {"stability": "instability"}
 
 
 @click.command(epilog=EXAMPLES)
@@ -74,6 +77,7 @@ def choose(
     wants_json: bool,
     quiet: bool,
     force: bool,
+    **text: Any,
 ) -> None:
     """Choose the parameters of ALGORITHM for TABLE, and say how sure the choice is."""
     from subscape.algorithms.registry import find
@@ -83,12 +87,16 @@ def choose(
     grid = parsed_grid([*ranges, *more], finder.get_params())
     if plot is not None and by != "stability":
         raise ValueError("--plot draws the stability over the settings; use it with --by stability")
+    if output is not None:
+        from subscape.core.format_writing import format_for
+
+        format_for(Path(output))
     for path in (output, table_output, plot):
         if path is not None and Path(path).exists() and not force:
             raise FileExistsError(f"{path} exists; pass --force to replace it")
     finder.set_params(**finder_parameters(finder, parameters, seed, None))
-    X, names, rows = read_matrix(table, id_column, labels, nominal, missing)
-    prepared = scaled(X, "none" if entry.kind == "cocluster" and scale == "standard" else scale)
+    matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
+    prepared, matrix = matrix.scaled(scale, entry.kind)
     from subscape.validation import choose as choose_setting
 
     choice = choose_setting(
@@ -112,8 +120,7 @@ def choose(
             raise ValueError(f"{choice.sentence()}, so there is no clustering to write")
         from subscape.core.formats import write_clusterings
 
-        found = choice.clustering.with_names(feature_names=names, row_names=rows)
-        write_clusterings(output, [found], force=force)
+        write_clusterings(output, [matrix.result(choice.clustering)], force=force)
         if not wants_json:
             click.echo(f"written to {output}")
 
@@ -162,7 +169,8 @@ def _values(text: str, whole: str) -> list[Any]:
 
 
 def _as_text(choice: Any, names: list[str]) -> list[str]:
-    head = ["rank", *names, choice.by, "behind", "first in", "clusters"]
+    # Of stability the distance between samples is shown, which is small where it is high.
+    head = ["rank", *names, HEADINGS.get(choice.by, choice.by), "behind", "first in", "clusters"]
     rows = []
     trouble = bool(choice.n_failed.any() or choice.n_empty.any())
     for record in choice.to_records():

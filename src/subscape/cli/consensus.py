@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from subscape.core.errors import count
+
 from .inputs import read_files, shape_option
 
 #: What ``--method`` calls each method, and the parameters that make it so.
@@ -113,7 +115,7 @@ def consensus(
         }
         click.echo(json.dumps(result, indent=1))
         return
-    click.echo(f"{METHODS[method][0]} of {len(members)} clusterings: {found!r}")
+    click.echo(f"{METHODS[method][0]} of {count(len(members), 'clustering')}: {found!r}")
     click.echo(repr(agreed))
     for target in (output, agreement):
         if target is not None:
@@ -144,4 +146,4 @@ def _numbers(table: str | None, id_column: str | None, labels: tuple[str, ...]) 
         return None
     from .finder_inputs import read_matrix
 
-    return read_matrix(table, id_column, labels, None, None)[0]
+    return read_matrix(table, id_column, labels, None, None).X

@@ -13,6 +13,8 @@ from typing import Any
 
 import click
 
+from subscape.core.errors import count
+
 from .interruption import PromptStop, leave
 from .text_options import of_text, text_options
 
@@ -74,6 +76,8 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         say_plan(data, Path(output or "."), options)
         return
     folder = Path(output or f"{Path(table).name.partition('.')[0]}-study")
+    if options["resume"] and not folder.is_dir():
+        raise FileNotFoundError(f"there is no study in {folder} to go on with; leave out --resume")
     for note in data.notes:
         click.echo(f"note: {note}", err=True)
     from subscape.report import write_report
@@ -145,7 +149,10 @@ def tell(study: Any) -> None:
             click.echo(f"  {text}")
         more = len(view.descriptions) - 8
         if more > 0:
-            click.echo(f"  and {more} more clusters")
+            click.echo(f"  and {count(more, 'more cluster')}")
+        alone = int((view.labels < 0).sum())
+        if alone:
+            click.echo(f"  in none of them: {count(alone, 'row')}")
     if study.truth and study.views:
         click.echo("")
     for known in study.truth:

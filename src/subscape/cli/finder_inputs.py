@@ -4,9 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
+
+from subscape.core.errors import count
+
+from .text_options import text_options
+
+if TYPE_CHECKING:
+    from subscape.core import SubspaceClustering
 
 _TABLE_OPTIONS = (
     click.option("--id", "id_column", help="Column with the names of the rows."),
@@ -26,13 +33,14 @@ _TABLE_OPTIONS = (
         type=click.Choice(["standard", "minmax", "none"]),
         default="standard",
         show_default=True,
-        help="Bring the columns to one scale first.",
+        help="Bring the columns to one scale first (co-clusterings: only if minmax is asked for).",
     ),
 )
 
 
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say how its table is read."""
+    command = text_options(command)
     for option in reversed(_TABLE_OPTIONS):
         command = option(command)
     return command
@@ -71,26 +79,86 @@ def finder_parameters(
     return chosen
 
 
+class Matrix(NamedTuple):
+    """The numbers of a table, and how they were made of it.
+
+    Attributes
+    ----------
+    X : array of shape (n_kept, n_features)
+    feature_names : tuple of str
+    row_names : tuple of str or None
+        Of all rows of the table.
+    kept : int array
+        Rows of the table that are in ``X``.
+    n_rows : int
+        Of the table.
+    reading : dict
+        The options by which the table was read, for the provenance of a result.
+    """
+
+    X: Any
+    feature_names: tuple[str, ...]
+    row_names: tuple[str, ...] | None
+    kept: Any
+    n_rows: int
+    reading: dict[str, str]
+
+    @property
+    def kept_names(self) -> tuple[str, ...] | None:
+        """Names of the rows in ``X``."""
+        if self.row_names is None:
+            return None
+        return tuple(self.row_names[i] for i in self.kept)
+
+    def scaled(self, how: str, kind: str = "axis") -> tuple[Any, Matrix]:
+        """The columns on one scale, as a table with names, and the matrix that remembers it.
+
+        Co-clusterings are of the entries themselves: "standard" leaves them alone.
+        """
+        from subscape.core import Table
+
+        if how == "standard" and kind == "cocluster":
+            how = "none"
+        table = Table.from_array(scaled(self.X, how), feature_names=self.feature_names)
+        return table, self._replace(reading=self.reading | {"scale": how})
+
+    def result(self, clustering: SubspaceClustering) -> SubspaceClustering:
+        """A clustering of ``X`` as one of the table: rows that were left out are in no cluster."""
+        if len(self.kept) < self.n_rows:
+            shape = (self.n_rows, clustering.n_features)
+            clustering = clustering.embed(rows=self.kept, shape=shape)
+        return clustering.with_names(
+            feature_names=self.feature_names,
+            row_names=self.row_names,
+            provenance=dict(clustering.provenance) | {"reading": self.reading},
+        )
+
+
 def read_matrix(
     path: str, id_column: str | None, labels: tuple[str, ...], nominal: Any,
-    missing: str | None,
-) -> tuple[Any, tuple[str, ...], tuple[str, ...] | None]:  # fmt: skip
-    """Numbers, their names and the names of the rows of a table file."""
+    missing: str | None, **text: Any,
+) -> Matrix:  # fmt: skip
+    """Numbers, their names and the names of the rows of a table file.
+
+    ``text`` are the delimiter, the encoding and so on of a text file, as in ``Table.read``.
+    """
     import numpy as np
 
     from subscape.core import Table
 
-    table = Table.read(path, id=id_column, label=list(labels) or None)
+    table = Table.read(path, id=id_column, label=list(labels) or None, **text)
     for note in table.notes:
         click.echo(f"note: {note}", err=True)
-    text = [column.name for column in table.schema if column.role == "nominal"]
-    if text and nominal is None:
+    text_columns = [column.name for column in table.schema if column.role == "nominal"]
+    if text_columns and nominal is None:
+        more = " …" if len(text_columns) > 5 else ""
         raise ValueError(
-            f"{path} has text columns ({', '.join(text[:5])}{' …' if len(text) > 5 else ''}): pass "
+            f"{path} has text columns ({', '.join(text_columns[:5])}{more}): pass "
             "--nominal drop to leave them out, or --nominal onehot to treat them as nominal"
         )
     encoded = table.encode(nominal=nominal)
-    X, rows = np.asarray(encoded.X, float), table.row_names
+    X = np.asarray(encoded.X, float)
+    kept = np.arange(len(X))
     absent = np.isnan(X)
     if absent.any() and missing is None:
         columns = [encoded.feature_names[j] for j in np.flatnonzero(absent.any(axis=0))]
@@ -101,11 +169,19 @@ def read_matrix(
     if missing == "median" and absent.any():
         X = np.where(absent, np.nanmedian(X, axis=0), X)
     elif missing == "drop" and absent.any():
-        kept = ~absent.any(axis=1)
-        click.echo(f"note: {int((~kept).sum())} rows with missing values are left out", err=True)
+        kept = np.flatnonzero(~absent.any(axis=1))
+        left_out = len(X) - len(kept)
+        click.echo(f"note: {count(left_out, 'row')} with missing values left out", err=True)
         X = X[kept]
-        rows = tuple(np.array(rows)[kept]) if rows is not None else None
-    return X, tuple(encoded.feature_names), rows
+    reading = {"nominal": nominal if text_columns else None, "missing": missing}
+    return Matrix(
+        X,
+        tuple(encoded.feature_names),
+        table.row_names,
+        kept,
+        table.n_rows,
+        {name: how for name, how in reading.items() if how is not None},
+    )
 
 
 def scaled(X: Any, how: str) -> Any:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 
-from .finder_inputs import finder_parameters, read_matrix, scaled, table_options
+from .finder_inputs import finder_parameters, read_matrix, table_options
+from .text_options import of_text
 
 
 @click.command(epilog="Example:  subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape")
@@ -37,6 +39,7 @@ def fit(
     scale: str,
     force: bool,
     wants_list: bool,
+    **text: Any,
 ) -> None:
     """Find the clusters of TABLE (CSV, Parquet, ARFF, NPY) with ALGORITHM."""
     if wants_list or algorithm is None or table is None:
@@ -45,28 +48,46 @@ def fit(
             raise click.UsageError("name a finder and a table, e.g.  subscape fit PROCLUS data.csv")
         return
     from subscape.algorithms.registry import find
+    from subscape.core.format_writing import format_for
 
     entry = find(algorithm)
-    if output is not None and Path(output).exists() and not force:
-        raise FileExistsError(f"{output} exists; pass --force to replace it")
+    if output is not None:
+        # Before the search, which may take long.
+        format_for(Path(output))
+        if Path(output).exists() and not force:
+            raise FileExistsError(f"{output} exists; pass --force to replace it")
     finder = entry.make()
     finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
-    X, names, rows = read_matrix(table, id_column, labels, nominal, missing)
-    prepared = scaled(X, "none" if entry.kind == "cocluster" and scale == "standard" else scale)
+    matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
+    prepared, matrix = matrix.scaled(scale, entry.kind)
     start = time.perf_counter()
     found = finder.fit(prepared).clustering_
     seconds = time.perf_counter() - start
     from subscape.core import describe
 
-    found = found.with_names(feature_names=names, row_names=rows)
     click.echo(f"{entry.name}: {found!r}, {seconds:.2f} s")
-    for sentence in describe(X, found).sentences():
+    for sentence in describe(matrix.X, found).sentences():
         click.echo(f"  {sentence}")
+    if found.n_clusters == 0:
+        click.echo(_nothing_found(entry, finder))
     if output is not None:
         from subscape.core.formats import write_clusterings
 
-        write_clusterings(output, [found], force=force)
+        write_clusterings(output, [matrix.result(found)], force=force)
         click.echo(f"written to {output}")
+
+
+def _nothing_found(entry: Any, finder: Any) -> str:
+    """What to try where a finder calls all rows noise."""
+    own = [
+        name
+        for name in finder.get_params()
+        if name not in ("random_state", "n_jobs", "n_init", "progress", "max_time")
+    ]
+    return (
+        f"  {entry.name} calls all rows noise here. Other values of its parameters may find more "
+        f"(-p NAME=VALUE: {', '.join(own)}); 'subscape explore' tries many finders."
+    )
 
 
 def _list_finders() -> None:

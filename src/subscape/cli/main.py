@@ -91,7 +91,9 @@ def _refuse(error: Exception) -> NoReturn:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:
-        text = str(error) or type(error).__name__
+        from .wording import as_options
+
+        text = as_options(str(error)) or type(error).__name__
     click.echo(f"Error: {text}", err=True)
     sys.exit(BAD_INPUT)
 

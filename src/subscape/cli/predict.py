@@ -32,6 +32,11 @@ def predict(
 
     found = load_study(study)
     new = read_table(table, id_column=id_column, **of_text(text))
+    known = {c["name"] for c in found.table_schema if c["role"] == "id"}
+    named = [c.name for c in new.schema if c.name in known]
+    if id_column is None and len(named) == 1:
+        # A few new rows may look otherwise: the study knows which column has the names.
+        new = read_table(table, id_column=named[0], **of_text(text))
     X = found.prepared(new)
     chosen = [found[number] for number in views] or list(found.views)
     if not chosen:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -26,21 +25,8 @@ def read_table(
     ``text`` are the delimiter, the encoding and so on of a text file, as in ``Table.read``.
     """
     roles = None if columns is None else read_roles(columns)
-    try:
-        table = Table.read(path, id=id_column, roles=roles, **text)
-    except SubscapeError as error:
-        raise type(error)(_as_options(str(error))) from None
+    table = Table.read(path, id=id_column, roles=roles, **text)
     return transposed(table) if transpose else table
-
-
-def _as_options(message: str) -> str:
-    """What a message says of parameters, as options.
-
-    >>> _as_options("say delimiter=' ', or encoding=…; header=False reads it as data")
-    "say --delimiter ' ', or --encoding …; --no-header reads it as data"
-    """
-    said = re.sub(r"\b(delimiter|encoding|decimal)=", r"--\1 ", message)
-    return said.replace("header=False", "--no-header")
 
 
 def reading(table: Table) -> str:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
-from .finder_inputs import read_matrix, scaled, table_options, typed_value
+from .finder_inputs import read_matrix, table_options, typed_value
 from .inputs import read_files, the_only
 from .records import number, write_records
 from .tables import columns
+from .text_options import of_text
 
 if TYPE_CHECKING:
     from subscape.core import SubspaceClustering
@@ -23,8 +26,12 @@ Examples:
   subscape validate labels.csv data.csv --finder LAC -p n_clusters=3
 
 The finder of a .subscape file is run again, with its parameters, on samples of the rows and on
-tables without clusters. Read the table as it was read for the result (--scale, --nominal, ...).
+tables without clusters. The file also tells how the table was read (--scale, --nominal, --missing);
+for labels, say it as it was.
 """
+
+#: A cluster is trusted from this stability (Hennig's "recovered") and up to this p-value.
+STABLE, LEVEL = 0.75, 0.05
 
 
 @click.command(epilog=EXAMPLES)
@@ -70,19 +77,27 @@ def validate(
     wants_json: bool,
     quiet: bool,
     force: bool,
+    **text: Any,
 ) -> None:
     """Say whether the clusters of RESULT come back, and whether they are more than chance."""
     for path in (output, plot):
         if path is not None and Path(path).exists() and not force:
             raise FileExistsError(f"{path} exists; pass --force to replace it")
-    X, names, _ = read_matrix(table, id_column, labels, nominal, missing)
-    # A .subscape file knows its features, which may be some of the table's.
-    shape: Any = (len(X), None) if result.partition("#")[0].endswith(".subscape") else X.shape
-    clustering = the_only(read_files([result], shape)[0], result).clustering
+    clustering = None
+    if result.partition("#")[0].endswith(".subscape"):
+        # It knows its rows and features, and how the table was read.
+        clustering = the_only(read_files([result], None)[0], result).clustering
+    how = _reading(clustering, {"nominal": nominal, "missing": missing, "scale": scale})
+    matrix = read_matrix(table, id_column, labels, how["nominal"], how["missing"], **of_text(text))
+    if clustering is None:
+        shape = (matrix.n_rows, len(matrix.feature_names))
+        clustering = the_only(read_files([result], shape)[0], result).clustering
     entry, finder = _finder(clustering, name, parameters, samples > 0 or nulls > 0)
-    X = _ordered(X, names, clustering, table)
-    unscaled = entry is not None and entry.kind == "cocluster" and scale == "standard"
-    X = scaled(X, "none" if unscaled else scale)
+    if clustering.n_rows == matrix.n_rows > len(matrix.kept):
+        clustering = clustering.restrict(rows=matrix.kept)
+    kind = "axis" if entry is None else entry.kind
+    X = matrix.scaled(str(how["scale"]), kind)[0].to_numpy()
+    X = _ordered(X, matrix.feature_names, clustering, table)
     work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
     report = _validated(X, clustering, finder, samples, share, nulls, seed, work)
     if wants_json:
@@ -102,11 +117,30 @@ def validate(
         ClusterStabilityDisplay.from_stability(report["stability"]).figure_.savefig(plot)
 
 
+def _reading(
+    clustering: SubspaceClustering | None, asked: dict[str, str | None]
+) -> dict[str, str | None]:
+    """How to read the table: as asked for, else as it was read for the result."""
+    recorded = {} if clustering is None else clustering.provenance.get("reading", {})
+    context = click.get_current_context()
+    how: dict[str, str | None] = {}
+    for option, value in asked.items():
+        told = context.get_parameter_source(option) is ParameterSource.COMMANDLINE
+        how[option] = value if told else recorded.get(option, value)
+        if told and value != recorded.get(option, value):
+            click.echo(
+                f"note: the result was made with --{option} {recorded[option]}, and is tried with "
+                f"--{option} {value}: it may be found again less well",
+                err=True,
+            )
+    return how
+
+
 def _finder(
     clustering: SubspaceClustering, name: str | None, given: tuple[str, ...], needed: bool
 ) -> tuple[Any, Any]:
     """The finder that made a clustering, as its file or the user says."""
-    from subscape.algorithms.registry import find
+    from subscape.algorithms.registry import FINDERS, find
 
     source = clustering.provenance
     told = source.get("algorithm") if name is None else name
@@ -115,6 +149,14 @@ def _finder(
             raise ValueError(
                 "the file does not say which finder made this result; name it with --finder (and "
                 "its parameters with -p), or pass --samples 0 --nulls 0 for the indices alone"
+            )
+        return None, None
+    if name is None and str(told) not in FINDERS:
+        if needed:
+            raise ValueError(
+                f"this result was made by {told}, which no table alone can repeat; name a finder "
+                "to hold it against with --finder (and its parameters with -p), or pass "
+                "--samples 0 --nulls 0 for the indices alone"
             )
         return None, None
     entry = find(str(told))
@@ -166,6 +208,7 @@ def _validated(
         "nulls": nulls,
         "samples": samples,
         "stability": None,
+        "by_rows": False,
     }
     unknown = np.full(clustering.n_clusters, np.nan)
     stability = recovered = p_values = unknown
@@ -174,7 +217,12 @@ def _validated(
             finder, X, n_samples=samples, share=share, reference=False, random_state=seed,
             **work,
         )  # fmt: skip
-        found = cluster_stability(clustering, again.runs[0])
+        runs = again.runs[0]
+        if any(c.kind != clustering.kind for run in runs for c in run.clusterings):
+            # Labels have no subspaces that could come back.
+            report["by_rows"] = True
+            runs = [replace(run, clusterings=_by_rows(run.clusterings)) for run in runs]
+        found = cluster_stability(clustering.rows_only() if report["by_rows"] else clustering, runs)
         stability, recovered = found.stability, found.recovered
         report |= {
             "whole_stability": found.whole, "failed": found.n_failed, "stability": found,
@@ -196,6 +244,10 @@ def _validated(
         for k in range(clustering.n_clusters)
     ]
     return report
+
+
+def _by_rows(clusterings: tuple[SubspaceClustering, ...]) -> tuple[SubspaceClustering, ...]:
+    return tuple(one.rows_only() for one in clusterings)
 
 
 def _p_values(X: Any, clustering: SubspaceClustering, tested: Any) -> Any:
@@ -223,6 +275,7 @@ def _as_text(report: dict[str, Any]) -> list[str]:
             f"stability: {number(report['whole_stability'], 3)} (1 is perfect) over "
             f"{report['samples']} samples{failed}; between samples "
             f"{number(1 - report['between_samples'], 3)}"
+            + ("; by rows alone, for lack of subspaces" if report["by_rows"] else "")
         )
     if report["p_value"] is not None:
         lines.append(
@@ -250,13 +303,21 @@ def _verdict(report: dict[str, Any]) -> str:
     good = [
         record["cluster"]
         for record in clusters
-        if not record["stability"] < 0.75 and not record["p_value"] > 0.05
+        if not record["stability"] < STABLE and not record["p_value"] > LEVEL
     ]
-    if report["p_value"] is not None and report["p_value"] > 0.05:
+    if report["p_value"] is not None and report["p_value"] > LEVEL:
         return "Tables without clusters give as much: no cluster should be trusted."
+    rule = " and ".join(
+        part
+        for part, known in (
+            (f"stability of at least {STABLE}", report["whole_stability"]),
+            (f"p of at most {LEVEL}", report["p_value"]),
+        )
+        if known is not None
+    )
     if len(good) == len(clusters):
-        return "All clusters can be trusted."
+        return f"All clusters can be trusted ({rule})."
     if not good:
-        return "No cluster can be trusted."
+        return f"No cluster can be trusted (that takes a {rule})."
     named = ", ".join(map(str, good))
-    return f"{len(good)} of {len(clusters)} clusters can be trusted: {named}."
+    return f"{len(good)} of {len(clusters)} clusters can be trusted ({rule}): {named}."

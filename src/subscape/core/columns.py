@@ -86,7 +86,7 @@ def check_unique(names: Iterable[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise SubscapeError(
-            f"{count(len(twice), 'column name')} occur more than once: {listing(twice)}; "
+            f"{count(len(twice), 'column name')} more than once: {listing(twice)}; "
             "rename them, so that every column has its own name"
         )
 
@@ -217,7 +217,7 @@ def recast(column: Column, data: NDArray[Any], role: str) -> tuple[Column, NDArr
         if numbers is None:
             odd = [t for t in column.levels if parse_numbers([t]) is None and t != "-"]
             raise TypeError(
-                f"column {column.name!r} cannot be numeric: {listing(odd)} are no numbers; "
+                f"column {column.name!r} cannot be numeric: not a number: {listing(odd)}; "
                 "make it nominal or ignore it"
             )
         column, data = Column(column.name), through_levels(data, numbers)

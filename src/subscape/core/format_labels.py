@@ -25,7 +25,7 @@ NOISE = frozenset({"", "nan", "na", "noise"})
 
 _WHOLE = re.compile(r"[-+]?\d+(?:\.0*)?")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_LABELS = re.compile(r"(?:true_|predicted_)?(?:label|cluster|class)", re.IGNORECASE)
+_LABELS = re.compile(r"(?:true_|predicted_)?(?:label|cluster|class|target|truth)", re.IGNORECASE)
 _ROWS = re.compile(r"|index|id|names?|sample|object|rows?[ _]?(?:id|names?)?", re.IGNORECASE)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -39,8 +39,8 @@ class _Columns(NamedTuple):
 def parse_labels(text: str, source: str) -> list[Draft]:
     """The clusterings in a label file, one for each column of labels.
 
-    Columns whose names begin with label, cluster or class are the labels if there are such;
-    otherwise all are, save a first one that names the rows.
+    Columns whose names begin with label, cluster, class, target or truth are the labels if there
+    are such; otherwise all are, save a first one that names the rows.
     """
     found = _columns(text, source)
     rows, names, cells = _row_column(found, source)

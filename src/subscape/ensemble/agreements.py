@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.atomic import write_atomically
+from subscape.core.errors import count
 from subscape.core.format_labels import harmless
 from subscape.core.markup import records_card
 from subscape.measures.stacked import Stack, similarities, stack
@@ -126,12 +127,15 @@ class Agreement:
 
         return write_atomically(path, write, force=force)
 
+    def _head(self) -> str:
+        who = count(self.n_members, "member agrees", "members agree")
+        return f"{who} on {self.mean:.0%} of their votes"
+
     def _repr_html_(self) -> str:
-        head = f"{self.n_members} members agree on {self.mean:.0%} of their votes"
-        return records_card("Agreement", head, self.cluster_records(), noun="cluster")
+        return records_card("Agreement", self._head(), self.cluster_records(), noun="cluster")
 
     def __repr__(self) -> str:
-        lines = [f"{self.n_members} members agree on {self.mean:.0%} of their votes"]
+        lines = [self._head()]
         lines += [
             f"cluster {r['cluster']}: {r['rows']} rows, agreement {r['agreement']:.2f}, found by "
             f"{r['found']:.0%} of the members"

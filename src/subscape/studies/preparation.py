@@ -183,8 +183,8 @@ def prepare(table: Table) -> Prepared:
         fill(values)
         gone = absent[:, searched]
         notes.append(
-            f"{count(int(gone.sum()), 'missing cell')} ({gone.mean():.1%}) filled from the columns "
-            "that go with theirs, for finders that can't take gaps"
+            f"{count(int(gone.sum()), 'missing cell')} ({gone.mean():.1%} of what is searched) "
+            "filled from the columns that go with theirs, for finders that can't take gaps"
         )
     return Prepared(
         X=values,
@@ -204,7 +204,7 @@ def like_before(recipes: Sequence[Recipe], table: Table) -> FloatArray:
     gone = list(dict.fromkeys(r.feature for r in recipes if r.feature not in known))
     if gone:
         raise ShapeMismatchError(
-            f"{count(len(gone), 'column')} of the table that was explored are not in this one: "
+            f"{count(len(gone), 'column')} of the table that was explored not in this one: "
             f"{listing(gone)}"
         )
     X = np.empty((table.n_rows, len(recipes)))

@@ -73,7 +73,8 @@ def _how_sure(study: Study) -> str:
     honest = study.honest_views
     stable = [view for view in honest if view.stability >= STABLE]
     least = max(view.p_value for view in honest)
-    chance = "less than 0.1 %" if least < 0.001 else f"at most {100 * least:.1f} %"
+    upwards = np.ceil(1000 * least - 1e-9) / 10
+    chance = "less than 0.1 %" if least < 0.001 else f"at most {upwards:.1f} %"
     text = f"Chance alone would give as clear a grouping with probability {chance}"
     if len(stable) == len(honest):
         again = "it comes" if len(honest) == 1 else "all of them come"
