@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from subscape.core import Table
 from subscape.datasets import planted_views
 from subscape.studies.information import both
 from subscape.studies.preparation import prepare
-from subscape.studies.separation import Judge
+from subscape.studies.separation import Judge, largest_step
 from subscape.studies.study import as_table
 from subscape.studies.trust import chance_entries, null_score
 
@@ -69,3 +70,29 @@ def test_the_same_noise_every_time(mixed):
     first, second = (Judge(ready.X, ready.indicators) for _ in range(2))
     assert first(truths[0]).gain == second(truths[0]).gain
     np.testing.assert_array_equal(first.Z, second.Z)
+
+
+def test_numbers_with_few_values_are_judged_like_levels():
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(300, 6))
+    numbers[:, 4] = rng.random(300) < 0.5
+    numbers[:, 5] = rng.integers(1, 5, 300)
+    ready = prepare(Table.from_array(numbers))
+    assert ready.indicators.tolist() == [4, 5]
+    # Oriented finders see a scale of four steps, but no yes and no.
+    assert ready.numeric.tolist() == [0, 1, 2, 3, 5]
+    crossed = (2 * (ready.X[:, 4] > 0) + (ready.X[:, 5] > 0)).astype(int)
+    assert Judge(ready.X)(crossed).gain > 0.1
+    assert Judge(ready.X, ready.indicators)(crossed).gain < 0
+
+
+def test_columns_in_one_unit_are_no_levels():
+    pixels = np.random.default_rng(0).integers(0, 2, (100, 9)).astype(float)
+    ready = prepare(Table.from_array(pixels))
+    assert len(ready.indicators) == 0 and len(ready.numeric) == 9
+
+
+def test_cells_that_were_filled_in_make_no_small_steps():
+    column = np.repeat([0.0, 1.0], 200)
+    column[:3] = [0.4, 0.41, 0.42]
+    assert largest_step(column) == 1.0

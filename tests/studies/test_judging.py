@@ -12,7 +12,7 @@ from subscape.studies.portfolio import Entry
 from subscape.studies.residuals import without
 from subscape.studies.rule import learn
 from subscape.studies.separation import Judge
-from subscape.studies.trust import Chance, chance_entries, null_score, tail
+from subscape.studies.trust import Chance, chance_entries, cluster_scores, null_score, tail
 from subscape.studies.views import Consensus, matched, ranked
 
 labels = st.lists(st.integers(-1, 4), min_size=4, max_size=40).map(np.array)
@@ -149,3 +149,16 @@ def test_groups_that_one_column_shows_are_more_than_chance():
     entries = chance_entries([2, 3])
     maxima = [null_score(X, entries, seed)[0] for seed in range(6)]
     assert Judge(X)((iris.target > 0).astype(int)).score > 5 * max(maxima)
+
+
+def test_a_cluster_between_two_others_stands_out():
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1, 2, 3], 60)
+    X = rng.normal(size=(240, 3))
+    X[:, 0] += np.array([-8, 0, 8, 8.5])[labels]
+    scores = cluster_scores(labels, Judge(X))
+    # The last two are one.
+    assert min(scores[:2]) > 0.5 and max(scores[2:]) < 0.1
+    assert cluster_scores(np.where(labels == 0, 0, -1), Judge(X)) == [
+        Judge(X)(np.where(labels == 0, 0, -1)).score
+    ]

@@ -13,6 +13,7 @@ from .candidates import row_distances
 from .comparison import agreement
 from .explanation import facts, in_table_columns, own_features, sentence
 from .information import redundancy
+from .judges import BoxJudge
 from .preparation import like_before
 from .rule import Rule, learn
 from .separation import principal_directions
@@ -77,7 +78,12 @@ def assemble(job: Exploration, outcome: Sequence[Judged], *, provisional: bool) 
         searched_rows=job.rows,
         shown_rows=job.rows[shown],
         chance=() if chance is None else chance.maxima,
-        notes=(*job.table.notes, *job.ready.notes, *_left_to_do(job, provisional)),
+        notes=(
+            *job.table.notes,
+            *job.ready.notes,
+            *_how_judged(job),
+            *_left_to_do(job, provisional),
+        ),
         settings=_settings(job),
         recipes=job.ready.recipes,
         truth=tuple(
@@ -87,6 +93,15 @@ def assemble(job: Exploration, outcome: Sequence[Judged], *, provisional: bool) 
         is_provisional=provisional,
         folder=None if job.folder is None else str(job.folder),
     )
+
+
+def _how_judged(job: Exploration) -> list[str]:
+    if not isinstance(job.judge, BoxJudge):
+        return []
+    return [
+        "groups that are each narrow in features of their own describe this table best, and all "
+        "groupings are judged as such"
+    ]
 
 
 def _left_to_do(job: Exploration, provisional: bool) -> list[str]:
@@ -131,7 +146,10 @@ def _view(
     everyone, confidence = _all_rows(
         job, memberships, found.row_confidence, None if provisional else rule
     )
-    clustering, information = in_table_columns(job.table, job.ready, memberships, everyone)
+    own = None
+    if isinstance(job.judge, BoxJudge):
+        own = job.judge.boxes(labels, memberships).own
+    clustering, information = in_table_columns(job.table, job.ready, memberships, everyone, own)
     listed = facts(job.searched, job.ready, clustering, information, memberships)
     again, chance = one.again, one.chance
     nothing = np.full(len(order), np.nan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from subscape.measures import pairwise_distances
 from subscape.validation.runs import Run
 
 from .information import canonical
+from .judges import Judges, members
 from .separation import Judge
 
 FloatArray = NDArray[np.float64]
@@ -66,9 +67,18 @@ class Candidate:
         return str(self.run.note.get("title", self.finder))
 
 
-def judged(runs: Sequence[Run], judge: Judge) -> list[Candidate]:
+class Grouped(NamedTuple):
+    """A clustering that groups the rows, and where it comes from."""
+
+    run: Run
+    place: int
+    clustering: SubspaceClustering
+    labels: NDArray[np.int64]
+
+
+def groupings(runs: Sequence[Run]) -> list[Grouped]:
     """The clusterings of the runs that group the rows at all, in order, without repeats."""
-    candidates = []
+    found = []
     seen: set[bytes] = set()
     for run in runs:
         for place, clustering in enumerate(run.in_table()):
@@ -77,15 +87,32 @@ def judged(runs: Sequence[Run], judge: Judge) -> list[Candidate]:
             labels = clustering.labels()
             if not groups_rows(labels):
                 continue
+            inside = members(clustering)
             key = canonical(labels).tobytes() + clustering.kind.encode()
-            if key in seen:
-                continue
-            seen.add(key)
-            found = judge(labels)
-            if found.gain > 0:
-                candidates.append(
-                    Candidate(run, place, clustering, labels, found.score, found.gain, found.basis)
+            if inside is not None:
+                key += np.packbits(inside).tobytes()
+            if key not in seen:
+                seen.add(key)
+                found.append(Grouped(run, place, clustering, labels))
+    return found
+
+
+def fitting_judge(found: Sequence[Grouped], judges: Judges) -> Judge:
+    """The judge for a table in which this was found."""
+    return judges.fitting((each.labels, each.clustering) for each in found)
+
+
+def judged(found: Sequence[Grouped], judge: Judge) -> list[Candidate]:
+    """What was found, as far as it describes the table better than no grouping."""
+    candidates = []
+    for run, place, clustering, labels in found:
+        verdict = judge(labels, members(clustering))
+        if verdict.gain > 0:
+            candidates.append(
+                Candidate(
+                    run, place, clustering, labels, verdict.score, verdict.gain, verdict.basis
                 )
+            )
     return candidates
 
 

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .information import both, novelty
-from .residuals import without
-from .separation import Judge, Separation
+from .separation import Grouping, Judge, Separation
 
-FloatArray = NDArray[np.float64]
 Labels = NDArray[np.int64]
+Memberships = NDArray[np.bool_]
 
 #: A grouping must gain, per nat that it tells, this share of what the best one gains.
 LEAST_RATE = 0.15
@@ -53,7 +52,10 @@ class Chosen:
 
 
 def choose_views(
-    judge: Judge, labels: Sequence[Labels], known: Sequence[Labels] = ()
+    judge: Judge,
+    labels: Sequence[Labels],
+    known: Sequence[Labels] = (),
+    memberships: Sequence[Memberships] | None = None,
 ) -> list[Chosen]:
     """Choose groupings that together describe the table best, the clearest first.
 
@@ -71,6 +73,8 @@ def choose_views(
         The groupings to choose from.
     known : sequence of label vectors
         Groupings that shall not be reported again.
+    memberships : sequence of bool arrays of shape (n_clusters, n_rows), optional
+        Of the groupings, where rows may be in several clusters.
 
     Examples
     --------
@@ -83,26 +87,27 @@ def choose_views(
     """
     if not len(labels):
         return []
-    Z = judge.Z
-    if len(Z) > MOST_ROWS:
-        rows = np.linspace(0, len(Z) - 1, MOST_ROWS).astype(np.intp)
-        Z = Z[rows]
-        labels = [each[rows] for each in labels]
-        known = [each[rows] for each in known]
-    search = _Search(Z, labels, known)
+    rows: slice | NDArray[np.intp] = slice(None)
+    if len(judge.Z) > MOST_ROWS:
+        rows = np.linspace(0, len(judge.Z) - 1, MOST_ROWS).astype(np.intp)
+    members = [None] * len(labels) if memberships is None else [m[:, rows] for m in memberships]
+    groupings = list(zip([each[rows] for each in labels], members, strict=True))
+    search = _Search(judge.like(judge.Z[rows]), groupings, [each[rows] for each in known])
     return search.ordered(search.improved(search.extended(())))
 
 
 class _Search:
-    def __init__(self, Z: FloatArray, labels: Sequence[Labels], known: Sequence[Labels]) -> None:
-        judge = Judge(Z)
-        self.known = np.zeros(len(Z), dtype=np.int64)
+    def __init__(
+        self, judge: Judge, groupings: Sequence[Grouping], known: Sequence[Labels]
+    ) -> None:
+        self.judge = judge
+        self.given: list[Grouping] = [(labels, None) for labels in known]
+        self.known = np.zeros(len(judge.Z), dtype=np.int64)
         for given in known:
             self.known = both(self.known, given)
-            Z = without(Z, judge(given).basis)
-        self.Z = Z
-        self.labels = labels
-        self.whole = [judge(each) for each in labels]
+        self.groupings = groupings
+        self.labels = [labels for labels, _ in groupings]
+        self.whole = [judge(*each) for each in groupings]
         scores = np.array([found.score for found in self.whole])
         order = np.argsort(-scores, kind="stable")[:MOST_LOOKED_AT]
         self.places = [int(i) for i in order if scores[i] > 0]
@@ -117,9 +122,9 @@ class _Search:
         key = (place, others)
         if key not in self._seen:
             if self._rest[0] != others:
-                bases = [self.whole[i].basis for i in sorted(others)]
-                self._rest = others, Judge(without(self.Z, *bases))
-            self._seen[key] = self._rest[1](self.labels[place])
+                taken_out = [*self.given, *(self.groupings[i] for i in sorted(others))]
+                self._rest = others, self.judge.rest(taken_out)
+            self._seen[key] = self._rest[1](*self.groupings[place])
         return self._seen[key]
 
     def gain(self, place: int, others: Iterable[int]) -> float:
@@ -134,7 +139,7 @@ class _Search:
         if self.fresh(place, others) < 1 - CHANCE:
             return min(whole.gain, found.gain)
         taken_out = sum(len(self.whole[i].ratios) for i in others)
-        parts = (taken_out + 2 * np.sqrt(2 * taken_out)) / len(self.Z)
+        parts = (taken_out + 2 * np.sqrt(2 * taken_out)) / len(self.known)
         blurred = 0.5 * np.log1p(parts * whole.ratios).sum()
         return float(min(whole.gain, found.gain + blurred))
 

@@ -83,6 +83,7 @@ def in_table_columns(
     ready: Prepared,
     memberships: NDArray[np.bool_],
     everyone: NDArray[np.bool_],
+    own: NDArray[np.bool_] | None = None,
 ) -> tuple[SubspaceClustering, FloatArray]:
     """The clusters over the features of the table, and how much each feature tells.
 
@@ -94,6 +95,8 @@ def in_table_columns(
         The rows that were searched.
     memberships, everyone : bool arrays of shape (n_clusters, n_rows)
         Members among the rows that were searched, and among all.
+    own : bool array of shape (n_clusters, n_columns), optional
+        The columns searched that are each cluster's own, where that is known.
 
     Returns
     -------
@@ -106,8 +109,10 @@ def in_table_columns(
     information = _information(ready, memberships)
     best = information.max(axis=1, initial=0.0)
     members = sparse.csr_array(everyone)
-    if len(best) == 0 or (best >= TELLING).mean() >= 0.5:
+    if own is not None or len(best) == 0 or (best >= TELLING).mean() >= 0.5:
         masks = (information >= TELLING) & (information >= SHARE_OF_BEST * best[:, None])
+        if own is not None:
+            masks = ready.fold(own.astype(np.float64)) > 0
         weak = np.flatnonzero(~masks.any(axis=1))
         masks[weak, information[weak].argmax(axis=1)] = True
         subspaces: Any = AxisSubspaces(masks)

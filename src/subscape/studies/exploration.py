@@ -18,12 +18,14 @@ from subscape.core.seeds import seed_sequence
 from subscape.validation.runs import Run, RunStore, Task, run_all
 
 from .assembly import Judged, assemble
-from .candidates import Candidate, judged, row_distances
+from .candidates import Candidate, fitting_judge, groupings, judged, row_distances
 from .chance_runs import chance_maxima
 from .comparison import known_groupings
+from .followups import MOST_TOGETHER, rest_entries, together_entries
 from .journal import Journal
+from .judges import Judges
 from .plan_file import check_plan
-from .portfolio import Entry, Plan, make_plan, seed_of, several_views
+from .portfolio import Entry, Plan, make_plan, seed_of
 from .preparation import Prepared, prepare
 from .progress import Progress
 from .residuals import without
@@ -44,15 +46,8 @@ MOST_CELLS = 1_000_000
 FEWEST_SEARCHED = 2000
 #: Views that are taken out of the table per round, to look for others in what is left.
 ROOTS = 3
-#: Numbers of clusters tried in what is left.
-REST_NUMBERS = (2, 3, 4, 5, 6)
 #: Runs per view, of different finders, that are repeated on samples.
 FINDERS_PER_VIEW = 2
-#: Views that are searched for together.
-MOST_TOGETHER = 3
-#: All clusters of such a search together, and rows for each of them at least.
-MOST_CLUSTERS = 24
-FEWEST_PER_CLUSTER = 10
 #: Extra seeds for the finders of the best views.
 EXTRA_SEEDS = 2
 
@@ -190,7 +185,9 @@ class Exploration:
             journal = self.folder / "decisions.jsonl"
         self.journal = Journal(journal)
         self.progress = Progress(progress, time)
+        #: The judge that fits what was found so far, one of all that there are.
         self.judge = Judge(self.X, self.ready.indicators)
+        self.judges = Judges(self.judge)
         #: The table in its principal directions, where these are fewer than its columns.
         self.Z = self.judge.Z if self.judge.Z.shape[1] < self.X.shape[1] else self.X
         self.Z.flags.writeable = False
@@ -270,6 +267,7 @@ class Exploration:
             self.n_jobs,
             self._in_time,
             indicators,
+            boxes=self.judge is self.judges.boxes,
         )
         repeated = resampling_tasks(
             self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
@@ -294,7 +292,9 @@ class Exploration:
         for task, run in zip(tasks, runs, strict=True):
             self.tasks.setdefault(run.id, task)
         self.runs += runs
-        self.candidates = judged(self.runs, self.judge)
+        found = groupings(self.runs)
+        self.judge = fitting_judge(found, self.judges)
+        self.candidates = judged(found, self.judge)
         # Also so that whoever stops the search need not wait for them.
         self.progress.views = len(self.views())
 
@@ -343,15 +343,9 @@ class Exploration:
                 continue
             rest = without(self.Z, basis)
             rest.flags.writeable = False
-            for k in REST_NUMBERS:
-                if k > len(self.X) // 5:
-                    continue
-                for finder in ("KMeans", "SubKMeans"):
-                    entry = Entry(
-                        finder, {"n_clusters": k}, seed_of(self.seed, 5, number, place, k)
-                    )
-                    note = {"title": f"{entry.title()} without {title}"}
-                    tasks.append(Task(entry.make(), rest, seed=entry.seed, note=note))
+            for entry in rest_entries(self.seed, number, place, len(self.X)):
+                note = {"title": f"{entry.title()} without {title}"}
+                tasks.append(Task(entry.make(), rest, seed=entry.seed, note=note))
         return tasks
 
     def _together(self, number: int) -> list[Task]:
@@ -360,21 +354,7 @@ class Exploration:
             f"sizes for together {number + 1}",
             lambda: [len(view.memberships) for view in self.views()[:MOST_TOGETHER]],
         )
-        requests: dict[tuple[int, ...], None] = {}
-        for most in range(1, len(sizes) + 1):
-            first = sizes[:most]
-            for more in ([], [2], [3]):
-                requests.setdefault((*first, *more))
-            for j in range(most):
-                requests.setdefault((*first[:j], first[j] + 1, *first[j + 1 :]))
-                for a, b in factors(first[j]):
-                    requests.setdefault((*first[:j], a, b, *first[j + 1 :]))
-        entries = [
-            replace(several_views(k), seed=seed_of(self.seed, 9, number, *k))
-            for k in requests
-            if 1 < len(k) < min(self.Z.shape[1], MOST_TOGETHER + 2)
-            and sum(k) <= min(len(self.X) // FEWEST_PER_CLUSTER, MOST_CLUSTERS)
-        ]
+        entries = together_entries(sizes, self.seed, number, self.Z.shape)
         return [self._task(entry) for entry in entries]
 
     def _best_tasks(self, views: Sequence[Consensus]) -> list[Task]:
@@ -398,17 +378,8 @@ def check_rows(table: Table) -> None:
     if table.n_rows < FEWEST_ROWS:
         raise SubscapeError(
             f"the table has {count(table.n_rows, 'row')}; to tell groups from chance it takes at "
-            f"least {FEWEST_ROWS}. If its columns are to be grouped, transpose it"
+            f"least {FEWEST_ROWS}. Are rows and columns exchanged (--transpose)?"
         )
-
-
-def factors(number: int) -> list[tuple[int, int]]:
-    """The ways to write a number as a product of two, both at least 2.
-
-    >>> factors(12)
-    [(6, 2), (4, 3)]
-    """
-    return [(number // k, k) for k in range(2, number) if number % k == 0 and k * k <= number]
 
 
 class Interrupted(KeyboardInterrupt):

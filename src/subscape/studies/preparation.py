@@ -34,6 +34,8 @@ MOSTLY = 0.7
 SKEWED = 2.0
 #: Columns with a larger share of missing cells are not searched.
 MOST_MISSING = 0.8
+#: A number with at most so many different values is judged like the levels of a nominal column.
+FEW_VALUES = 5
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,9 @@ class Prepared:
     origin : int array of shape (n_columns,)
         For each column, the feature of the table that it comes from.
     numeric : int array
-        Those of the columns that are numbers and not indicators of levels.
+        Those of the columns that are numbers: no indicators of levels, more than two values.
+    indicators : int array
+        Those of the columns that take few values: indicators of levels, and numbers with few.
     names : tuple of str
         Names of these columns.
     absent : bool array of shape (n_rows, n_features)
@@ -102,6 +106,7 @@ class Prepared:
     recipes: tuple[Recipe, ...]
     origin: NDArray[np.intp]
     numeric: NDArray[np.intp]
+    indicators: NDArray[np.intp]
     names: tuple[str, ...]
     absent: NDArray[np.bool_]
     searched: NDArray[np.bool_]
@@ -111,11 +116,6 @@ class Prepared:
     def n_features(self) -> int:
         """Number of features of the table."""
         return len(self.searched)
-
-    @property
-    def indicators(self) -> NDArray[np.intp]:
-        """Those of the columns that indicate levels."""
-        return np.setdiff1d(np.arange(len(self.origin)), self.numeric)
 
     def fold(self, per_column: FloatArray) -> FloatArray:
         """Values per column, added up to values per feature of the table (last axis)."""
@@ -175,6 +175,10 @@ def prepare(table: Table) -> Prepared:
     values -= centre
     scale = _scales(values, numeric, start, notes)
     values /= scale
+    is_number = np.isin(np.arange(len(recipes)), numeric)
+    # Pixels and counts of words mean something together, however few values each of them has.
+    one_unit = len(numeric) >= FEWEST_IN_ONE_UNIT and np.ptp(scale[numeric]) == 0
+    n_values = np.full(len(recipes), np.inf) if one_unit else _numbers_of_values(values)
     recipes = [
         replace(recipe, centre=float(start[j] + centre[j]), scale=float(scale[j]))
         for j, recipe in enumerate(recipes)
@@ -190,7 +194,8 @@ def prepare(table: Table) -> Prepared:
         X=values,
         recipes=tuple(recipes),
         origin=origin,
-        numeric=numeric,
+        numeric=np.flatnonzero(is_number & (n_values > 2)),
+        indicators=np.flatnonzero(~is_number | (n_values <= FEW_VALUES)),
         names=tuple(encoded.feature_names[j] for j in keep),
         absent=absent,
         searched=searched,
@@ -374,6 +379,17 @@ def _scales(
         scale[numeric] = spread
         notes.append("numeric columns are standardised (mean 0, standard deviation 1)")
     return scale
+
+
+def _numbers_of_values(values: FloatArray) -> FloatArray:
+    """How many different values each column has; a few thousand rows tell if they are many."""
+    numbers = np.zeros(values.shape[1])
+    for j, column in enumerate(values.T):
+        for part in (column[:1000], column):
+            numbers[j] = len(np.unique(part[~np.isnan(part)]))
+            if numbers[j] > FEW_VALUES:
+                break
+    return numbers
 
 
 def _are_sparse_counts(values: FloatArray) -> bool:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
-from scipy.special import logsumexp
+
+from .residuals import without
 
 FloatArray = NDArray[np.float64]
+#: Labels, and memberships (clusters x rows) where a row may be in several clusters.
+Grouping = tuple[NDArray[Any], NDArray[np.bool_] | None]
 
 #: Groupings are judged in at most so many principal directions, and at most one per ten rows.
 MOST_DIRECTIONS = 100
@@ -34,8 +38,9 @@ class Separation:
     Attributes
     ----------
     gain : float
-        Nats per row by which the clusters describe the rows better than one normal distribution,
-        in the directions that tell them apart, less the cost of their parameters.
+        Nats per row by which the clusters describe the rows, each row by its own, better than one
+        normal distribution, in the directions that tell them apart, less the cost of their
+        parameters.
     entropy : float
         Nats per row that the cluster's number itself tells.
     basis : array of shape (n_features, d)
@@ -58,17 +63,18 @@ class Separation:
 class Judge:
     """Judges many groupings of one table.
 
-    The levels of a nominal column make its indicators pile up in points, which would stand out
-    however little they mean. So much noise is added to indicators that the levels of one column
-    don't make modes of their own (two normal distributions of equal size do so from two standard
-    deviations on): a grouping counts as far as several columns show it.
+    The levels of a nominal column make its indicators pile up in points, and so do the values of a
+    number that has few of them, which would stand out however little they mean. So much noise is
+    added to such columns that the levels of one column don't make modes of their own (two normal
+    distributions of equal size do so from two standard deviations on): a grouping counts as far as
+    several columns show it.
 
     Parameters
     ----------
     X : float64 array of shape (n_rows, n_columns)
         Scaled, without missing values.
     indicators : int array
-        Those of the columns that indicate levels of nominal columns.
+        Those of the columns that take few values: indicators of levels, and numbers with few.
     """
 
     def __init__(self, X: FloatArray, indicators: NDArray[np.intp] | None = None) -> None:
@@ -76,19 +82,35 @@ class Judge:
         if indicators is not None and len(indicators):
             noise = np.random.default_rng(0).normal(size=(len(X), len(indicators)))
             # Two levels are apart by their height in each of two columns.
-            centred[:, indicators] += np.ptp(X[:, indicators], axis=0) / np.sqrt(2) * noise
+            steps = np.array([largest_step(X[:, j]) for j in indicators])
+            centred[:, indicators] += steps / np.sqrt(2) * noise
             centred -= centred.mean(axis=0)
         n_rows, n_columns = X.shape
         most = max(1, min(n_columns, MOST_DIRECTIONS, n_rows // ROWS_PER_DIRECTION))
-        if most == n_columns:
+        #: Whether the columns judged are those of the table.
+        self.has_columns = most == n_columns
+        if self.has_columns:
             self.directions = np.eye(n_columns)
         else:
             self.directions = principal_directions(centred, most)
         self.Z = centred @ self.directions
         self._known: dict[bytes, Separation] = {}
 
-    def __call__(self, labels: NDArray[Any]) -> Separation:
-        """Separation of the clusters that these labels name; -1 is noise."""
+    def like(self, Z: FloatArray) -> Judge:
+        """A judge of this kind for another table."""
+        return Judge(Z)
+
+    def rest(self, groupings: Sequence[Grouping]) -> Judge:
+        """A judge of what groupings leave of the table."""
+        return Judge(without(self.Z, *(self(*grouping).basis for grouping in groupings)))
+
+    def __call__(
+        self, labels: NDArray[Any], memberships: NDArray[np.bool_] | None = None
+    ) -> Separation:
+        """Separation of the clusters that these labels name; -1 is noise.
+
+        ``memberships`` count only where a judge can do with rows in several clusters.
+        """
         key = np.ascontiguousarray(labels).tobytes()
         if key not in self._known:
             self._known[key] = self._separation(labels)
@@ -140,13 +162,27 @@ class Judge:
             away = np.square(seen - centres[k]) / spread
             logs[k] = np.log(shares[k]) - 0.5 * (away.sum(axis=1) + np.log(spread).sum())
         alone = -0.5 * (np.square(seen) / overall).sum(axis=1) - 0.5 * np.log(overall).sum()
-        gain = float((logsumexp(logs, axis=0) - alone).mean())
+        # Each row by its own cluster: clusters that run into each other gain less, though they may
+        # fit the density as well.
+        gain = float((logs[groups, np.arange(n_rows)] - alone).mean())
         # Means, spreads and shares of all groups but one, and the choice of the directions.
         parameters = (n_groups - 1) * (2 * dims + 1) + dims * (Z.shape[1] - dims)
         gain -= 0.5 * parameters * np.log(n_rows) / n_rows
         entropy = float(-(shares * np.log(shares)).sum())
         basis, _ = np.linalg.qr(self.directions @ vectors)
         return Separation(gain, entropy, basis, ratios[:dims])
+
+
+def largest_step(column: FloatArray) -> float:
+    """The largest distance between neighbours among the values that a column has often.
+
+    >>> largest_step(np.repeat([0.0, 1.0, 3.0], 10)), largest_step(np.array([0.0, 0.3, 1.0]))
+    (2.0, 0.7)
+    """
+    values, counts = np.unique(column, return_counts=True)
+    # What was filled in for missing cells lies anywhere between.
+    often = values[counts > SMALLEST_SHARE * len(column)]
+    return float(np.diff(often).max(initial=0.0)) or float(np.ptp(column))
 
 
 def telling(ratios: FloatArray, n_rows: int, n_columns: int, n_groups: int) -> int:

@@ -17,6 +17,7 @@ from subscape.validation.runs import Run, Task
 
 from .candidates import groups_rows
 from .information import canonical
+from .judges import BoxJudge
 from .portfolio import Entry, seed_of
 from .residuals import without
 from .rule import learn
@@ -87,11 +88,13 @@ def tail(score: float, maxima: Sequence[float]) -> float:
     return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))
 
 
-def chance_entries(numbers: Sequence[int]) -> list[Entry]:
+def chance_entries(numbers: Sequence[int], *, boxes: bool = False) -> list[Entry]:
     """The reduced portfolio that is run on tables without groups."""
     entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
     entries += [Entry("SubKMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
     entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
+    if boxes:
+        entries += [Entry("MineClus"), Entry("P3C")]
     return entries
 
 
@@ -100,12 +103,13 @@ def null_score(
     entries: Sequence[Entry],
     seed: int,
     indicators: NDArray[np.intp] | None = None,
+    boxes: bool = False,
 ) -> tuple[float, float]:
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
-    ``indicators`` are columns as for :class:`Judge`. The search is repeated on what is left when
-    the best grouping is taken out, as on the table itself. Minus infinity if no finder could do
-    with the table.
+    ``indicators`` are columns as for :class:`Judge`; with ``boxes``, results are judged as such.
+    The search is repeated on what is left when the best grouping is taken out, as on the table
+    itself. Minus infinity if no finder could do with the table.
     """
     rng = np.random.default_rng(seed)
     if len(X) > MOST_NULL_ROWS:
@@ -115,6 +119,8 @@ def null_score(
         judge = Judge(table, indicators)
         if judge.Z.shape[1] < table.shape[1]:
             table = judge.Z
+        if boxes:
+            judge = BoxJudge(judge)
         best, best_cluster, basis = _best(table, entries, judge, seed)
         if basis is not None and basis.shape[1] < table.shape[1]:
             if len(basis) > table.shape[1]:
@@ -129,7 +135,9 @@ def _best(
 ) -> tuple[float, float, FloatArray | None]:
     best, best_cluster, basis = -np.inf, -np.inf, None
     for place, entry in enumerate(entries):
-        finder = entry.make().set_params(random_state=seed_of(seed, place))
+        finder = entry.make()
+        if hasattr(finder, "random_state"):
+            finder.set_params(random_state=seed_of(seed, place))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -147,8 +155,30 @@ def _best(
 
 
 def cluster_scores(labels: NDArray[Any], judge: Judge) -> list[float]:
-    """How clearly each cluster stands out from the rest."""
-    return [judge(np.where(labels == k, 0, 1)).score for k in range(labels.max(initial=-1) + 1)]
+    """How clearly each cluster stands out from the one next to it.
+
+    That is the gain that is lost when the two are merged, per nat that tells them apart. (Against
+    all the rest together a cluster between two others would never stand out.)
+    """
+    n_clusters = int(labels.max(initial=-1)) + 1
+    whole = judge(labels)
+    if n_clusters < 2:
+        return [whole.score] * n_clusters
+    seen = judge.Z @ (judge.directions.T @ whole.basis)
+    seen = seen / np.maximum(seen.std(axis=0), 1e-300)
+    centres = np.array([seen[labels == k].mean(axis=0) for k in range(n_clusters)])
+    shares = np.bincount(labels[labels >= 0], minlength=n_clusters) / len(labels)
+    scores = []
+    for k in range(n_clusters):
+        away = np.square(centres - centres[k]).sum(axis=1)
+        away[k] = np.inf
+        nearest = int(away.argmin())
+        merged = judge(np.where(labels == k, nearest, labels)).gain
+        both = shares[k] + shares[nearest]
+        parts = np.array([shares[k], shares[nearest]]) / both
+        told = -both * (parts * np.log(parts)).sum()
+        scores.append(float((whole.gain - merged) / told))
+    return scores
 
 
 # -- again, on samples ----------------------------------------------------------------------------

@@ -90,10 +90,10 @@ def agree(candidates: Sequence[Candidate], places: list[int], judge: Judge) -> C
     kept = memberships.any(axis=1)
     memberships, votes = memberships[kept], votes[kept]
     labels = labels_of(memberships, votes)
-    verdict = judge(labels)
+    verdict = judge(labels, memberships)
     if verdict.score < best.score or len(memberships) < 2:
         memberships = best.clustering.memberships.toarray() > 0
-        labels, verdict = best.labels, judge(best.labels)
+        labels, verdict = best.labels, judge(best.labels, memberships)
         votes = votes if len(votes) == len(memberships) else memberships.astype(np.float64)
     return Consensus(
         members=members,
@@ -161,7 +161,9 @@ def ranked(
     given : sequence of label vectors
         Known groupings that shall not be reported again.
     """
-    chosen = choose_views(judge, [view.labels for view in views], given)
+    chosen = choose_views(
+        judge, [view.labels for view in views], given, [view.memberships for view in views]
+    )
     return [replace(views[one.place], score=one.score) for one in chosen]
 
 
