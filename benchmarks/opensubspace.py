@@ -2,11 +2,13 @@
 
     SUBSCAPE_DATA=folder python benchmarks/opensubspace.py [--sets os_D20,os_N30] [--finders DOC]
     SUBSCAPE_DATA=folder python benchmarks/opensubspace.py --quick     two sets, no ELKI
+    SUBSCAPE_DATA=folder python benchmarks/opensubspace.py --finders MAFIA --merge --elki-time 0
 
 The sets with their true subspace clusters are read from the folder named by SUBSCAPE_DATA; they are
 not on OpenML. Each finder gets a small grid with the true number of clusters and the average dims
 where it asks for them; the best run by CE counts. "+ overlap" is a second grid in which clusters
-may share rows. Writes benchmarks/results/opensubspace.md, set by set.
+may share rows. Writes benchmarks/results/opensubspace.md, set by set; with --merge only the lines
+that were run, the numbers of other programs stay where they were not run again.
 """
 
 from __future__ import annotations
@@ -65,7 +67,8 @@ def grid(name: str, k: int, dims: float) -> dict[str, list[dict[str, object]]]:
         "FastDOC": both,
         "MineClus": both,
         "CLIQUE": {"": [{}, {"n_bins": 10, "density_threshold": 0.06}, {"n_bins": 20}]},
-        "MAFIA": {"": [{}, {"n_fine_bins": 200, "n_windows": 20}]},
+        "MAFIA": {"": [{}, {"refine": False}]},
+        "PreDeCon": {"": [{}, {"neighbourhoods": "all"}]},
         "DiSH": {"": [{}, {"eps": 0.02, "min_samples": 30}], "overlap": [overlap]},
         "P3C": {"": [{}], "overlap": [overlap]},
     }
@@ -202,11 +205,34 @@ def summary(lines):
         )
 
 
+def merged(page, lines):
+    """The page with some lines of its table replaced, and its summary made again."""
+    old = page.splitlines()
+
+    def cells(line):
+        return [cell.strip() for cell in line.split("|")[1:-1]]
+
+    fresh = {tuple(cells(line)[:2]): cells(line) for line in lines}
+    split = next(i for i, line in enumerate(old) if line.startswith("| set | best finder"))
+    table = []
+    for line in old[:split]:
+        new = fresh.get(tuple(cells(line)[:2]))
+        if new is not None:
+            # Other programs that were not run again keep their numbers.
+            new = new[:7] + [n or o for n, o in zip(new[7:], cells(line)[7:], strict=True)]
+            line = "| " + " | ".join(new) + " |"
+        table.append(line)
+    after = [line for line in old[split:] if not line.startswith("|")]
+    runs = [line for line in table if line.startswith("|") and cells(line)[0] in SETS]
+    return "\n".join([*table, *summary(runs), *after]) + "\n"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets, no ELKI")
     parser.add_argument("--sets", help="comma-separated sets")
     parser.add_argument("--finders", help="comma-separated finders")
+    parser.add_argument("--merge", action="store_true", help="put the lines run into the page")
     parser.add_argument("--max-time", type=float, default=30.0, help="seconds per fit")
     parser.add_argument("--elki-time", type=float, default=10.0, help="seconds per run of ELKI")
     parser.add_argument("--jobs", type=int, default=-1, help="sets at a time")
@@ -231,6 +257,9 @@ def main():
         if not options.sets and not options.finders and not options.quick:
             text = [*head, *lines, "", *summary(lines)]
             (RESULTS / "opensubspace.md").write_text("\n".join(text) + "\n")
+    if options.merge:
+        page = RESULTS / "opensubspace.md"
+        page.write_text(merged(page.read_text(), lines))
     print("\n".join(summary(lines)))
 
 

@@ -2,6 +2,7 @@
 
     python benchmarks/thesis_ch6.py             all dims, nine draws, ELKI if it is installed
     python benchmarks/thesis_ch6.py --quick     three dims, two draws, no ELKI
+    python benchmarks/thesis_ch6.py --finders MAFIA,PreDeCon    only their lines of section 6.1
 
 Writes benchmarks/results/thesis_ch6.md and the figures beside it. Section 6.1: CE and RNIA of the
 best clustering of each algorithm's parameter grid, for subspaces, rows and columns (Figs. 6.1-6.3).
@@ -25,7 +26,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 from joblib import Parallel, delayed
 
-from subscape.algorithms import DOC, HARP, ORCLUS, PROCLUS, SSPC, FastDOC, MineClus
+from subscape.algorithms import (
+    DOC,
+    HARP,
+    MAFIA,
+    ORCLUS,
+    PROCLUS,
+    SSPC,
+    FastDOC,
+    MineClus,
+    PreDeCon,
+)
 from subscape.datasets import thesis_6_1, thesis_6_2
 from subscape.measures import clustering_error, pairwise_distances, rnia
 from subscape.plots import CellsDisplay, DistanceMatrixDisplay
@@ -56,6 +67,8 @@ def grids(dims: int) -> dict[str, list]:
         "DOC": [DOC(n_clusters=5, random_state=0)],
         "MineClus": [MineClus(n_clusters=5, random_state=0)],
         "SSPC": [SSPC(n_clusters=5, random_state=0)],
+        "MAFIA": [MAFIA()],
+        "PreDeCon": [PreDeCon()],
         "ORCLUS": [ORCLUS(n_clusters=5, subspace_dim=d, n_init=3, random_state=0) for d in around],
     }
 
@@ -94,12 +107,12 @@ def elki_proclus(X, truth, dims) -> dict[str, list[float]]:
     return {"PROCLUS": runs}
 
 
-def one_draw(dims, draw, with_elki):
+def one_draw(dims, draw, with_elki, names=None):
     """Best scores, seconds and clusterings of every algorithm on one table, and ELKI's CE."""
     X, truth = thesis_6_1(dims, random_state=draw)
     best, seconds, pictures = {}, {}, {"truth": truth}
     for name, finders in grids(dims).items():
-        if draw >= MOST_DRAWS.get(name, draw + 1):
+        if draw >= MOST_DRAWS.get(name, draw + 1) or (names and name not in names):
             continue
         start = time.perf_counter()
         found = [finder.fit(X).clustering_ for finder in finders]
@@ -113,7 +126,7 @@ def one_draw(dims, draw, with_elki):
     return best, seconds, pictures, beside
 
 
-def section_6_1(all_dims, draws, with_elki, n_jobs, write):
+def section_6_1(all_dims, draws, with_elki, n_jobs, write, names=None):
     """Best-of-grid scores per algorithm and dims: {algorithm: {dims: [scores per draw]}}.
 
     What is known so far is written after each number of dims.
@@ -123,7 +136,7 @@ def section_6_1(all_dims, draws, with_elki, n_jobs, write):
     beside: dict[str, dict[int, list[float]]] = {}
     pictures = {}
     for dims in all_dims:
-        jobs = (delayed(one_draw)(dims, draw, with_elki) for draw in range(draws))
+        jobs = (delayed(one_draw)(dims, draw, with_elki, names) for draw in range(draws))
         for draw, (best, took, found, others) in enumerate(Parallel(n_jobs)(jobs)):
             for name, values in best.items():
                 table.setdefault(name, {}).setdefault(dims, []).append(values)
@@ -168,6 +181,21 @@ def lines_6_1(table, seconds, beside, draws) -> list[str]:
         cells = [f"{np.median([s['CE rows'] for s in by_dims[d]]):.3f}" for d in all_dims]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return lines
+
+
+def merged(page, lines, names):
+    """The page with the lines of some algorithms put in, in both tables of section 6.1."""
+    result = page.splitlines()
+    for head in ("| algorithm | 4 dims", "| algorithm | 4 |"):
+        top = next(i for i, line in enumerate(lines) if line.startswith(head))
+        place = next(i for i, line in enumerate(result) if line.startswith(head)) + 2
+        end = place
+        while end < len(result) and result[end].startswith("|") and "thesis" not in result[end]:
+            end += 1
+        kept = [line for line in result[place:end] if line.split("|")[1].strip() not in names]
+        new = lines[top + 2 : top + 2 + len(names)]
+        result[place:end] = kept + new
+    return "\n".join(result) + "\n"
 
 
 def draw_6_1(pictures, path):
@@ -257,6 +285,7 @@ def effects(distances, n_samples, n_sspc=10, n_proclus=9):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="three dims, two draws, no ELKI")
+    parser.add_argument("--finders", help="comma-separated; only their lines of section 6.1")
     parser.add_argument("--jobs", type=int, default=-1, help="tables at a time")
     options = parser.parse_args()
     quick = options.quick
@@ -270,6 +299,15 @@ def main():
         (RESULTS / "thesis_ch6.md").write_text(text)
         return text
 
+    if options.finders:
+        names = options.finders.split(",")
+        found = section_6_1(all_dims, draws, False, options.jobs, lambda lines: None, names)
+        lines = lines_6_1(*found[:3], draws)
+        page = RESULTS / "thesis_ch6.md"
+        if not quick:
+            page.write_text(merged(page.read_text(), lines, names))
+        print("\n".join(lines))
+        return
     table, seconds, beside, pictures = section_6_1(all_dims, draws, with_elki, options.jobs, write)
     lines = lines_6_1(table, seconds, beside, draws)
     draw_6_1(pictures, RESULTS / "thesis_fig_6_1.png")

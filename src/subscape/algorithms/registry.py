@@ -88,9 +88,9 @@ _ENTRIES = (
         cost="n^2 p on a sample of fixed size, then n p k",
     ),
     Finder(
-        "MAFIA", "axis", "connected dense cells of a grid that follows the data",
+        "MAFIA", "axis", "boxes around dense cells of a grid that follows the data",
         needs_k=False, overlapping=True, random=False, doi="10.1137/1.9781611972719.7",
-        cost="n per candidate; candidates may explode with d",
+        cost="n p k; searches on a sample of fixed size",
     ),
     Finder(
         "MineClus", "axis", "dense boxes, one after another, by exact search",
@@ -110,7 +110,8 @@ _ENTRIES = (
     ),
     Finder(
         "PreDeCon", "axis", "density clusters in which every row has its own preferred features",
-        needs_k=False, random=False, doi="10.1109/ICDM.2004.10087", cost="n^2 p",
+        needs_k=False, random=False, doi="10.1109/ICDM.2004.10087",
+        cost="n p k; searches on a sample of fixed size",
     ),
     Finder(
         "SSPC", "axis", "k clusters that are narrow in their own features, with or without help",

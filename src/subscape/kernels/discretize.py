@@ -14,6 +14,9 @@ __all__ = ["AdaptiveBins", "adaptive_edges", "assign_bins", "equal_width_edges"]
 
 FloatArray = NDArray[np.float64]
 
+#: Standard deviations by which counts differ if that is not chance.
+CHANCE = 2.0
+
 
 def equal_width_edges(low: FloatArray, high: FloatArray, n_bins: int) -> FloatArray:
     """Cut each range into bins of equal width.
@@ -114,12 +117,13 @@ class AdaptiveBins(NamedTuple):
 
 
 def adaptive_edges(
-    values: FloatArray, *, n_fine: int, n_windows: int, tolerance: float, n_flat: int
+    values: FloatArray, *, n_fine: int, n_windows: int, tolerance: float | None, n_flat: int
 ) -> AdaptiveBins:
     """Fit the bins of one column to its histogram, as MAFIA does.
 
     A fine histogram is summed up in windows by its highest bar, and neighbouring windows of
-    similar height are merged. A column that ends up as one bin is flat and is cut into equal bins.
+    similar height are merged. Without a tolerance, windows are merged whose counts differ no more
+    than chance makes them. A column that ends up as one bin is flat and is cut into equal bins.
 
     Parameters
     ----------
@@ -129,8 +133,9 @@ def adaptive_edges(
         Bars of the fine histogram.
     n_windows : int
         Windows of neighbouring bars; at most ``n_fine``.
-    tolerance : float
-        Largest relative difference of heights that are merged.
+    tolerance : float or None
+        Largest relative difference of heights that are merged; None: two standard deviations of
+        counts by chance.
     n_flat : int
         Equal bins of a flat column.
 
@@ -146,12 +151,17 @@ def adaptive_edges(
     >>> values = np.r_[np.linspace(0, 1, 100), np.linspace(0.4, 0.6, 100)]
     >>> adaptive_edges(values, n_fine=10, n_windows=10, tolerance=0.3, n_flat=5).edges.round(2)
     array([0. , 0.4, 0.6, 1. ])
+    >>> adaptive_edges(values, n_fine=10, n_windows=10, tolerance=None, n_flat=5).edges.round(2)
+    array([0. , 0.4, 0.6, 1. ])
     """
     fine = np.linspace(values.min(), values.max(), n_fine + 1)
     bar = np.searchsorted(fine[1:-1], values, side="right")
     heights = np.bincount(bar, minlength=n_fine)
     first = np.linspace(0, n_fine, n_windows + 1).astype(np.int64)[:-1]
-    starts = _merged(first, np.maximum.reduceat(heights, first), tolerance)
+    if tolerance is None:
+        starts = _merged_by_chance(first, np.add.reduceat(heights, first))
+    else:
+        starts = _merged(first, np.maximum.reduceat(heights, first), tolerance)
     flat = len(starts) == 1
     if flat:
         starts = np.linspace(0, n_fine, n_flat + 1).astype(np.int64)[:-1]
@@ -173,4 +183,20 @@ def _merged(
         else:
             starts.append(start)
             highest = float(height)
+    return np.array(starts, dtype=np.int64)
+
+
+def _merged_by_chance(first: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Merge windows from left to right while their counts may well have the mean of the bin."""
+    starts = [int(first[0])]
+    total, n_merged = float(counts[0]), 1
+    for start, height in zip(first[1:].tolist(), counts[1:].tolist(), strict=True):
+        mean = total / n_merged
+        # Counts vary as their mean; the mean of the bin varies less, the more windows it has.
+        variance = max(mean, 1.0) / n_merged + max(mean, height, 1.0)
+        if (height - mean) ** 2 <= CHANCE**2 * variance:
+            total, n_merged = total + height, n_merged + 1
+        else:
+            starts.append(start)
+            total, n_merged = float(height), 1
     return np.array(starts, dtype=np.int64)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
 from subscape.algorithms import MAFIA
+from subscape.algorithms.axis import fitted_units, mafia
 from subscape.datasets import planted_axes
 from subscape.kernels.discretize import adaptive_edges, assign_bins
 from subscape.measures import clustering_error
@@ -169,3 +170,108 @@ def test_too_many_candidates_end_the_search_with_a_warning(report):
 def test_more_windows_than_bars_are_refused():
     with pytest.raises(ValueError, match="n_windows=30"):
         MAFIA(n_windows=30, n_fine_bins=20).fit(np.random.default_rng(0).uniform(size=(50, 2)))
+
+
+def masks_of(clustering):
+    return {tuple(mask) for mask in clustering.subspaces.masks.tolist()}
+
+
+@pytest.mark.parametrize("dims", [4, 8, 12, 18])
+def test_defaults_find_all_features_where_clusters_meet_in_columns(dims):
+    X, truth = planted_axes(500, 20, n_clusters=5, dims=dims, random_state=400 + dims)
+    found = MAFIA().fit(X).clustering_
+    assert found.columns_only() == truth.columns_only()
+    assert clustering_error(found, truth) < 0.02
+    plain = MAFIA(refine=False).fit(X).clustering_
+    assert clustering_error(plain, truth) > clustering_error(found, truth)
+
+
+@pytest.mark.parametrize(("noise", "overlap"), [(0.5, 0.0), (0.1, 0.2)])
+def test_defaults_find_clusters_in_noise_and_overlapping_ones(noise, overlap):
+    X, truth = planted_axes(
+        2000, 20, n_clusters=8, dims=6, noise=noise, overlap=overlap, random_state=410
+    )
+    found = MAFIA().fit(X).clustering_
+    assert masks_of(found) == masks_of(truth)
+    assert clustering_error(found, truth) < 0.02
+
+
+def test_a_cluster_inside_another_one():
+    X, members, _ = one_box(1500, columns=(1, 4, 5), share=0.3, seed=3)
+    inner = members[: len(members) // 2]
+    X[np.ix_(inner, [0, 8])] = 0.2 + 0.1 * np.random.default_rng(4).uniform(size=(len(inner), 2))
+    found = MAFIA().fit(X).clustering_
+    by_dims = {len(found.cluster(k).features): found.cluster(k) for k in range(found.n_clusters)}
+    assert sorted(by_dims) == [3, 5]
+    assert by_dims[3].features.tolist() == [1, 4, 5]
+    assert by_dims[5].features.tolist() == [0, 1, 4, 5, 8]
+    assert np.isin(members, by_dims[3].rows).mean() > 0.95
+    assert np.isin(by_dims[5].rows, inner).mean() > 0.95
+    assert np.isin(inner, by_dims[5].rows).mean() > 0.95
+
+
+def test_refined_boxes_hold_the_rows_of_all_the_table(monkeypatch):
+    X, truth = planted_axes(3000, 15, n_clusters=4, dims=5, noise=0.2, random_state=411)
+    whole = MAFIA().fit(X).clustering_
+    monkeypatch.setattr(mafia, "FIT_ROWS", 1000)
+    finder = MAFIA().fit(X)
+    found = finder.clustering_
+    assert masks_of(found) == masks_of(truth) == masks_of(whole)
+    assert clustering_error(found, truth) < 0.02
+    for k, boxes in enumerate(finder.boxes_):
+        cluster = found.cluster(k)
+        assert boxes.shape == (1, len(cluster.features), 2)
+        values = X[:, cluster.features]
+        inside = ((values >= boxes[0, :, 0]) & (values < boxes[0, :, 1])).all(axis=1)
+        np.testing.assert_array_equal(np.flatnonzero(inside), cluster.rows)
+        assert finder.unit_counts_[k].tolist() == [len(cluster.rows)]
+        assert finder.units_[k].shape == (1, len(cluster.features))
+    assert (np.diff(finder.interest_) <= 0).all()
+
+
+def test_bounds_on_refined_clusters():
+    X, truth = planted_axes(1000, 12, n_clusters=4, dims=5, random_state=412)
+    everything = MAFIA().fit(X)
+    two = MAFIA(max_clusters=2).fit(X)
+    assert two.clustering_ == everything.clustering_.select([0, 1])
+    narrow = MAFIA(max_dims=3).fit(X).clustering_
+    assert narrow.subspaces.dims.tolist() == [3.0] * narrow.n_clusters
+    assert masks_of(truth) >= masks_of(everything.clustering_)
+    for k in range(narrow.n_clusters):
+        part = narrow.subspaces.masks[k]
+        assert any((part <= mask).all() for mask in truth.subspaces.masks)
+
+
+def test_without_refinement_the_defaults_are_those_of_wide_bins():
+    X, _ = planted_axes(600, 8, n_clusters=3, dims=4, random_state=0)
+    plain = MAFIA(refine=False).fit(X)
+    named = MAFIA(0.4, 0.65, n_windows=10, refine=False).fit(X)
+    assert plain.clustering_ == named.clustering_
+    for report in ("maximal", "all"):
+        either = [
+            MAFIA(1.0, 0.5, report=report, refine=r).fit(X).clustering_ for r in (True, False)
+        ]
+        assert either[0] == either[1]
+
+
+def test_features_are_found_outside_the_columns_of_the_seeds(monkeypatch):
+    X, truth = planted_axes(800, 30, n_clusters=3, dims=6, random_state=413)
+    monkeypatch.setattr(fitted_units, "MOST_COLUMNS", 10)
+    found = MAFIA().fit(X).clustering_
+    assert masks_of(found) <= masks_of(truth)
+    assert found.n_clusters >= 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_hump_per_column_is_no_cluster(seed):
+    X = np.random.default_rng(seed).normal(size=(1000, 8))
+    assert MAFIA().fit(X).clustering_.n_clusters == 0
+
+
+def test_windows_are_merged_unless_chance_is_ruled_out():
+    values = np.r_[np.linspace(0, 1, 1000), np.linspace(0.4, 0.5, 100)]
+    fitted = adaptive_edges(values, n_fine=100, n_windows=20, tolerance=None, n_flat=5)
+    np.testing.assert_allclose(fitted.edges, [0, 0.4, 0.5, 1], atol=1e-9)
+    assert fitted.counts.sum() == 1100 and not fitted.flat
+    few = adaptive_edges(values[::20], n_fine=100, n_windows=20, tolerance=None, n_flat=5)
+    assert few.flat and len(few.edges) == 6

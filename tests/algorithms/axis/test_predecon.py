@@ -11,9 +11,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subscape.algorithms import PreDeCon
 from subscape.algorithms.axis import predecon, preference_graph
+from subscape.algorithms.axis.feature_neighbours import row_preferences
+from subscape.algorithms.base import Watch
 from subscape.core import ConstantFeatureWarning
 from subscape.datasets import planted_axes, thesis_6_1
 from subscape.kernels import preferences
+from subscape.kernels.bitsets import unpack
 from subscape.measures import clustering_error
 
 
@@ -155,10 +158,10 @@ def test_units_do_not_matter_unless_asked_to():
 @pytest.mark.parametrize(("block", "most"), [(5000, 20_000_000), (5000, 100), (4_000_000, 100)])
 def test_memory_limits_do_not_change_the_result(monkeypatch, block, most):
     X, _ = planted_axes(300, 8, n_clusters=3, dims=5, noise=0.2, random_state=2)
-    plain = PreDeCon().fit(X)
+    plain = PreDeCon(neighbourhoods="all").fit(X)
     monkeypatch.setattr(preferences, "BLOCK", block)
     monkeypatch.setattr(preference_graph, "MOST_KEPT", most)
-    limited = PreDeCon().fit(X)
+    limited = PreDeCon(neighbourhoods="all").fit(X)
     assert limited.clustering_ == plain.clustering_
     np.testing.assert_array_equal(limited.core_sample_indices_, plain.core_sample_indices_)
 
@@ -206,14 +209,80 @@ def test_parameters_that_do_not_fit_the_table():
 
 
 @pytest.mark.parametrize("dims", [10, 14, 18])
-def test_defaults_find_clusters_in_half_of_the_features_and_more(dims):
+def test_neighbours_in_all_features_find_clusters_in_half_of_them_and_more(dims):
     X, truth = thesis_6_1(dims=dims, random_state=7)
-    finder = PreDeCon().fit(X)
+    finder = PreDeCon(neighbourhoods="all").fit(X)
     assert clustering_error(finder.clustering_, truth) < 0.05
     assert finder.n_iter_ == 9
     again = PreDeCon(eps=finder.eps_, kappa=finder.kappa_, min_samples=finder.min_samples_)
     assert again.fit(X).clustering_ == finder.clustering_
     assert again.n_iter_ == 1
+
+
+@pytest.mark.parametrize("dims", [4, 6, 8, 12, 16])
+def test_defaults_find_clusters_in_few_of_many_features(dims):
+    X, truth = thesis_6_1(dims=dims, random_state=300 + dims)
+    finder = PreDeCon().fit(X)
+    assert finder.clustering_.columns_only() == truth.columns_only()
+    assert clustering_error(finder.clustering_, truth) < 0.01
+    assert finder.n_iter_ == 3 and finder.kappa_ == np.inf
+    again = PreDeCon(neighbourhoods="features", eps=finder.eps_).fit(X)
+    assert again.clustering_ == finder.clustering_
+    assert again.n_iter_ == 1
+
+
+def test_many_clusters_much_noise_and_more_rows_than_are_searched():
+    X, truth = planted_axes(6000, 20, n_clusters=10, dims=4, noise=0.5, random_state=301)
+    finder = PreDeCon().fit(X)
+    found = finder.clustering_
+    assert {tuple(mask) for mask in found.subspaces.masks} == {
+        tuple(mask) for mask in truth.subspaces.masks
+    }
+    assert clustering_error(found, truth) < 0.02
+    assert len(finder.core_sample_indices_) <= predecon.SEARCH_ROWS
+    for k in range(found.n_clusters):
+        cluster = found.cluster(k)
+        assert (finder.preference_[cluster.rows].mean(axis=0)[cluster.features] > 0.5).all()
+
+
+def test_nothing_is_preferred_in_single_features_without_clusters():
+    X = np.random.default_rng(0).uniform(size=(500, 12))
+    finder = PreDeCon(neighbourhoods="features").fit(X)
+    assert finder.clustering_.n_clusters == 0
+    assert finder.preference_.any(axis=1).mean() < 0.05
+
+
+def test_neighbours_in_single_features_by_definition():
+    rng = np.random.default_rng(5)
+    X = rng.uniform(size=(300, 6))
+    X[:80, 1:4] = 0.4 + 0.03 * rng.uniform(size=(80, 3))
+    X[80:150, 3:6] = 0.7 + 0.03 * rng.uniform(size=(70, 3))
+    found = row_preferences(X, 0.05, Watch())
+    near = np.abs(X[:, None] - X) <= 0.05
+    for row in range(300):
+        inside = near[row][:, found.preferred[row]].all(axis=1)
+        inside &= found.preferred[row].any()
+        np.testing.assert_array_equal(unpack(found.neighbours[row], 300), inside)
+    assert (found.preferred[:80] == [0, 1, 1, 1, 0, 0]).all(axis=1).mean() > 0.9
+    assert (found.preferred[80:150] == [0, 0, 0, 1, 1, 1]).all(axis=1).mean() > 0.9
+    assert not found.preferred[150:].all(axis=1).any()
+
+
+@pytest.mark.parametrize("given", [{"eps": 0.3}, {"delta": 0.01}, {"kappa": 10.0}])
+def test_parameters_of_the_paper_mean_its_neighbourhoods(given):
+    X, _ = planted_axes(200, 6, n_clusters=2, dims=4, noise=0.1, random_state=0)
+    plain = PreDeCon(**given).fit(X)
+    named = PreDeCon(neighbourhoods="all", **given).fit(X)
+    assert plain.clustering_ == named.clustering_
+    np.testing.assert_array_equal(plain.preference_, named.preference_)
+    assert np.isfinite(plain.kappa_) and np.isfinite(plain.delta_)
+
+
+def test_more_features_than_can_be_paired():
+    X, truth = planted_axes(200, 600, n_clusters=2, dims=150, noise=0.1, random_state=0)
+    found = PreDeCon(neighbourhoods="features").fit(X).clustering_
+    assert found.n_clusters == 2
+    assert clustering_error(found, truth) < 0.05
 
 
 def test_settings_are_chosen_on_a_sample_of_the_rows(monkeypatch):

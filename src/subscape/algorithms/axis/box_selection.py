@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from subscape.algorithms.axis.box_refinement import Box, hold, quantiles
 
-__all__ = ["beats_chance", "irredundant", "with_dims"]
+__all__ = ["beats_chance", "covered_cells", "irredundant", "share_by_chance", "with_dims"]
 
 #: A box needs this many times the rows expected by chance,
 SURPLUS = 2.0
@@ -123,15 +123,68 @@ def irredundant(table: NDArray[np.float64], boxes: list[Box]) -> list[int]:
     cells = [int(rows.sum()) * len(box.features) for rows, box in zip(inside, boxes, strict=True)]
     staying = list(range(len(boxes)))
     for k in sorted(staying, key=lambda k: (cells[k], -k)):
-        features = boxes[k].features
-        covered = np.zeros((int(inside[k].sum()), len(features)), dtype=bool)
-        for other in staying:
-            if other != k:
-                common = np.isin(features, boxes[other].features)
-                covered[:, common] |= inside[other][inside[k]][:, None]
+        covered = covered_cells(boxes, inside, k, [other for other in staying if other != k])
         if len(covered) == 0 or covered.mean(axis=0).min() >= COVERED:
             staying.remove(k)
     return staying
+
+
+def covered_cells(
+    boxes: list[Box], inside: list[NDArray[np.bool_]], k: int, others: list[int]
+) -> NDArray[np.bool_]:
+    """Say which cells of a box other boxes hold.
+
+    Parameters
+    ----------
+    boxes : list of Box
+        All boxes.
+    inside : list of (n,) arrays of bool
+        The rows in each of them.
+    k : int
+        The box in question.
+    others : list of int
+        The boxes that may cover it.
+
+    Returns
+    -------
+    (m, d) array of bool
+        For its rows and features.
+    """
+    features = boxes[k].features
+    covered = np.zeros((int(inside[k].sum()), len(features)), dtype=bool)
+    for other in others:
+        common = np.isin(features, boxes[other].features)
+        covered[:, common] |= inside[other][inside[k]][:, None]
+    return covered
+
+
+def share_by_chance(
+    table: NDArray[np.float64], others: NDArray[np.bool_], box: Box, scales: NDArray[np.float64]
+) -> float:
+    """Share of rows that independent features would put into a box.
+
+    Parameters
+    ----------
+    table : (n, p) array of float
+        The table.
+    others : (n,) array of bool
+        The rows that show how the features are spread.
+    box : Box
+        The box.
+    scales : (p,) array of float
+        The ranges of the features.
+
+    Returns
+    -------
+    float
+        The product over the features of the interval's share of these rows or of the range,
+        whichever is larger.
+    """
+    values = table[np.ix_(others, box.features)]
+    inside = (values >= box.low) & (values <= box.high)
+    shares = (inside.sum(axis=0) + 1) / (len(values) + 2)
+    lengths = (box.high - box.low) / scales[box.features]
+    return float(np.minimum(np.maximum(shares, lengths), 1.0).prod())
 
 
 def with_dims(table: NDArray[np.float64], boxes: list[Box], total: int) -> list[Box]:

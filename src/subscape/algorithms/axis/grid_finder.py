@@ -31,7 +31,7 @@ from subscape.algorithms.axis.selection import (
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
 from subscape.kernels.bitsets import unpack
 
-__all__ = ["GridFinder", "clusters_of_all_units"]
+__all__ = ["GridFinder", "as_candidates", "clusters_of_all_units"]
 
 FloatArray = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class GridFinder(SubspaceFinder):
         self, X: FloatArray, grid: Grid, items: Items, clusters: list[UnitCluster], watch: Watch
     ) -> Found:
         """Choose among the clusters and describe the chosen ones."""
-        found = _as_candidates(grid, items, clusters)
+        found = as_candidates(grid, items, clusters)
         score = interest(found, grid.n_rows)
         if self.report == "nonredundant":
             chosen = nonredundant(X, found, self.max_clusters, watch)
@@ -123,7 +123,8 @@ class GridFinder(SubspaceFinder):
         )
 
 
-def _as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Candidates:
+def as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Candidates:
+    """Clusters to choose from, with the bits it takes to say where they are."""
     first = np.concatenate([[0], np.cumsum([len(counts) for counts in grid.counts])])
     share = np.concatenate(grid.counts) / grid.n_rows
     width = np.concatenate([np.diff(edges) / (edges[-1] - edges[0]) for edges in grid.edges])

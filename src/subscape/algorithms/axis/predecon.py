@@ -7,9 +7,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
-from subscape.algorithms.axis.preference_graph import NeighbourGraph, linked
+from subscape.algorithms.axis.feature_neighbours import (
+    SHARED,
+    clusters_by_features,
+    evenly_spaced,
+)
+from subscape.algorithms.axis.preference_graph import NeighbourGraph, linked, typical_radius
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
 from subscape.core import SubspaceClustering
 from subscape.core.checks import constant_columns
@@ -31,17 +36,18 @@ NEIGHBOURS = (0.06, 0.03, 0.12)
 WEIGHTS = (20.0, 10.0, 5.0)
 #: They are tried on at most so many rows.
 SEARCH_ROWS = 2000
+#: Radii in single features tried by default, and the rows on which they are.
+RADII = (0.05, 0.025, 0.1)
+FIRST_ROWS = 600
+#: Default of min_samples there: this share of the rows.
+LEAST_SHARE = 0.01
 #: Default of min_samples: this share of those neighbours.
 CORE_SHARE = 0.2
 LEAST_NEIGHBOURS, LEAST_SAMPLES = 10, 4
 #: Default variance: this share of the variance per feature of a typical neighbourhood.
 TIGHTER = 0.8
-#: Rows of which the distances are measured to set the radius.
-SAMPLE = 500
 #: Variances below this share of the table's are not told apart.
 SMALLEST = 1e-9
-#: A feature belongs to a cluster if this share of its core rows prefer it.
-SHARED = 0.5
 
 
 class _Setting(NamedTuple):
@@ -66,26 +72,34 @@ class PreDeCon(SubspaceFinder):
 
     A row prefers the features in which the rows around it deviate little from it. Distances from
     the row count these features more, so that neighbours have to agree with it there. Rows with
-    enough neighbours by such distances are cores, and chains of cores are clusters.
+    enough neighbours by such distances are cores, and chains of cores are clusters [1]_.
 
-    Neighbourhoods are taken in all features, so it is for clusters that agree in a good part of
-    them, not for a few relevant features among many.
+    In the paper, the rows around a row are its neighbours in all features, who say little where few
+    features matter. By default they are found feature by feature instead, and features are
+    preferred in which they are the same rows, more than by chance; this is ours.
 
     Parameters
     ----------
     eps : float or None
         Radius (ε), in units of the features' ranges, or of the table if ``scale`` is false. By
-        default the median distance to the neighbour at 6, 3 or 12 % of all rows, whichever gives
-        clusters that describe the rows most briefly.
+        default, in single features, 0.05, 0.025 or 0.1 of the range; in all features the median
+        distance to the neighbour at 6, 3 or 12 % of all rows; whichever gives clusters that
+        describe the rows most briefly.
     min_samples : int or None
-        Neighbours that a core row needs (μ), itself included. By default a fifth of these
-        neighbours, 1.2 % of the rows if the radius reaches 6 %, and at least 4.
+        Neighbours that a core row needs (μ), itself included. By default, with neighbours in single
+        features, 1 % of the rows, in all features a fifth of the neighbours at which the radius was
+        set (1.2 % of the rows if it reaches 6 %); at least 4.
     delta : float or None
         Largest mean squared deviation of the neighbours from a row in a feature that it prefers
         (δ). By default 0.8 times the mean over all features, of a typical row.
     kappa : float or None
         How much a squared difference in a preferred feature counts (κ). By default 20, 10 or 5,
         chosen together with the radius, on at most 2,000 rows.
+    neighbourhoods : {"auto", "features", "all"}, default="auto"
+        Neighbours in single features, or in all, as in the paper. "auto": in all if ``eps``,
+        ``delta`` or ``kappa`` is given or if single features give no cluster. In single features
+        ``delta`` and ``kappa`` do not matter: only preferred features count. At most 2,000 rows are
+        then searched; other rows join the cluster that has a core nearby.
     max_pref_dims : int or None
         Rows that prefer more features than this are no cores and join no cluster (λ). By default
         there is no limit.
@@ -108,7 +122,8 @@ class PreDeCon(SubspaceFinder):
     preference_ : array of bool, shape (n_rows, n_features)
         The features that each row prefers.
     eps_, delta_, min_samples_, kappa_ : float, float, int and float
-        The values used.
+        The values used. With neighbours in single features ``delta_`` is NaN, ``kappa_`` infinite,
+        and ``min_samples_`` about the rows searched.
     n_iter_ : int
         Number of settings tried.
 
@@ -142,6 +157,7 @@ class PreDeCon(SubspaceFinder):
         "min_samples": [Interval(Integral, 2, None, closed="left"), None],
         "delta": [Interval(Real, 0, None, closed="left"), None],
         "kappa": [Interval(Real, 1, None, closed="left"), None],
+        "neighbourhoods": [StrOptions({"auto", "features", "all"})],
         "max_pref_dims": [Interval(Integral, 1, None, closed="left"), None],
         "scale": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
@@ -155,6 +171,7 @@ class PreDeCon(SubspaceFinder):
         min_samples: int | None = None,
         delta: float | None = None,
         kappa: float | None = None,
+        neighbourhoods: str = "auto",
         max_pref_dims: int | None = None,
         scale: bool = True,
         max_time: float | None = None,
@@ -164,6 +181,7 @@ class PreDeCon(SubspaceFinder):
         self.min_samples = min_samples
         self.delta = delta
         self.kappa = kappa
+        self.neighbourhoods = neighbourhoods
         self.max_pref_dims = max_pref_dims
         self.scale = scale
         self.max_time = max_time
@@ -195,7 +213,7 @@ class PreDeCon(SubspaceFinder):
         axis = int(np.ptp(table, axis=0).argmax())
         order = np.lexsort([*table.T[::-1], table[:, axis]])
         table = np.ascontiguousarray(table[order])
-        chosen, tried = self._chosen(table, axis, watch)
+        chosen, tried = self._settled(table, axis, watch)
         places = np.empty(len(X), np.int64)
         places[order] = np.arange(len(X))
         labels, core, preferred = (part[places] for part in chosen.rows)
@@ -210,11 +228,48 @@ class PreDeCon(SubspaceFinder):
         }
         return Found(clustering, tried, attributes)
 
+    def _settled(self, table: FloatArray, axis: int, watch: Watch) -> tuple[_Run, int]:
+        """The run to report, by neighbours in single features or in all."""
+        given = any(value is not None for value in (self.eps, self.delta, self.kappa))
+        if self.neighbourhoods == "features" or (self.neighbourhoods == "auto" and not given):
+            chosen, tried = self._by_features(table, watch)
+            if self.neighbourhoods == "features" or (chosen.rows[0] >= 0).any():
+                return chosen, tried
+        return self._chosen(table, axis, watch)
+
+    def _by_features(self, table: FloatArray, watch: Watch) -> tuple[_Run, int]:
+        """The run in single features whose clusters describe the rows most briefly."""
+        places = evenly_spaced(len(table), SEARCH_ROWS)
+        few = evenly_spaced(len(places), FIRST_ROWS)
+        if self.eps is not None:
+            return self._run_by_features(table, places, float(self.eps), watch), 1
+        typical = float(np.median(np.ptp(table, axis=0)))
+        runs: list[_Run] = []
+        for share in RADII:
+            runs.append(self._run_by_features(table[places], few, share * typical, watch))
+            if watch.out_of_time():
+                break
+        best = max(runs, key=lambda run: _saved(table[places], *run.rows))
+        if len(few) == len(table):
+            return best, len(RADII)
+        return self._run_by_features(table, places, best.eps, watch), len(RADII)
+
+    def _run_by_features(
+        self, table: FloatArray, places: Labels, radius: float, watch: Watch
+    ) -> _Run:
+        """Clusters of some rows by their neighbours in single features, and rows near them."""
+        if self.min_samples is None:
+            min_samples = max(LEAST_SAMPLES, int(LEAST_SHARE * len(places)))
+        else:
+            min_samples = max(2, round(len(places) / len(table) * int(self.min_samples)))
+        rows = clusters_by_features(table, places, radius, min_samples, self.max_pref_dims, watch)
+        return _Run(_Setting(0.0, np.inf), rows, radius, np.nan, min_samples)
+
     def _chosen(self, table: FloatArray, axis: int, watch: Watch) -> tuple[_Run, int]:
         """The run whose clusters describe the rows most briefly, and how many were compared."""
         n = len(table)
         # Sorted rows, one of every few: the same ones whatever the order of the rows was.
-        places = np.unique(np.linspace(0, n - 1, min(n, SEARCH_ROWS)).astype(np.int64))
+        places = evenly_spaced(n, SEARCH_ROWS)
         sample = np.ascontiguousarray(table[places])
         shares = NEIGHBOURS if self.eps is None else NEIGHBOURS[:1]
         weights = WEIGHTS if self.kappa is None else (float(self.kappa),)
@@ -236,7 +291,7 @@ class PreDeCon(SubspaceFinder):
         self, table: FloatArray, axis: int, setting: _Setting, share: float, watch: Watch
     ) -> _Run:
         """PreDeCon with one setting, on all rows or a share of them."""
-        eps = float(self.eps or _typical_radius(table, setting.neighbours))
+        eps = float(self.eps or typical_radius(table, setting.neighbours, LEAST_NEIGHBOURS))
         graph = NeighbourGraph(table, eps, axis, watch)
         preferred, delta = self._preferences(table, graph)
         if self.min_samples is None:
@@ -325,25 +380,6 @@ def _saved(table: FloatArray, labels: Labels, core: Flags, preferred: Flags) -> 
         saved += size * (0.5 * np.maximum(narrower, 0.0).sum() - np.log(n / size))
         saved -= len(cluster.features) * np.log(size)
     return saved
-
-
-def _typical_radius(table: FloatArray, share: float) -> float:
-    """Median distance to the neighbour at a share of all rows, from a sample of rows."""
-    n = len(table)
-    rank = min(n - 1, max(LEAST_NEIGHBOURS, int(share * n)))
-    rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
-    norms = np.einsum("ij,ij->i", table, table)
-    squares = norms[rows, None] - 2.0 * (table[rows] @ table.T) + norms
-    squares[np.arange(len(rows)), rows] = 0.0
-    ranked = np.sqrt(np.maximum(np.partition(squares, rank, axis=1)[:, rank], 0.0))
-    # Copies of a row are at distance 0, up to the rounding of the products.
-    ranked[ranked <= 1e-6 * ranked.max()] = 0.0
-    typical = float(np.median(ranked))
-    if typical == 0.0:
-        # Most rows have copies: only these are neighbours.
-        typical = float(ranked[ranked > 0].min(initial=1.0)) / 2
-    # Six digits: some pair lies exactly at this distance, and rounding must not decide on it.
-    return float(f"{typical:.6g}")
 
 
 def _of_one_cluster(n_rows: int) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import connected_components
 from subscape.algorithms.base import Watch
 from subscape.kernels.preferences import Neighbours, neighbour_blocks
 
-__all__ = ["NeighbourGraph", "linked"]
+__all__ = ["NeighbourGraph", "linked", "typical_radius"]
 
 FloatArray = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -20,6 +20,8 @@ Labels = NDArray[np.int64]
 
 #: Neighbours are found once and kept if there are no more than this.
 MOST_KEPT = 20_000_000
+#: Rows of which the distances are measured to set the radius.
+SAMPLE = 500
 
 
 class NeighbourGraph:
@@ -90,3 +92,37 @@ def _merged(group: Labels, left: Labels, right: Labels) -> Labels:
     _, joined = connected_components(graph, directed=False)
     _, first = np.unique(joined, return_index=True)
     return first[joined]
+
+
+def typical_radius(table: FloatArray, share: float, least: int) -> float:
+    """Median distance to the neighbour at a share of all rows, from a sample of rows.
+
+    Parameters
+    ----------
+    table : (n, p) array
+        The table.
+    share : float
+        Share of all rows that are nearer.
+    least : int
+        The neighbour counted at least.
+
+    Returns
+    -------
+    float
+        Positive, rounded to six digits.
+    """
+    n = len(table)
+    rank = min(n - 1, max(least, int(share * n)))
+    rows = np.unique(np.linspace(0, n - 1, min(n, SAMPLE)).astype(np.int64))
+    norms = np.einsum("ij,ij->i", table, table)
+    squares = norms[rows, None] - 2.0 * (table[rows] @ table.T) + norms
+    squares[np.arange(len(rows)), rows] = 0.0
+    ranked = np.sqrt(np.maximum(np.partition(squares, rank, axis=1)[:, rank], 0.0))
+    # Copies of a row are at distance 0, up to the rounding of the products.
+    ranked[ranked <= 1e-6 * ranked.max()] = 0.0
+    typical = float(np.median(ranked))
+    if typical == 0.0:
+        # Most rows have copies: only these are neighbours.
+        typical = float(ranked[ranked > 0].min(initial=1.0)) / 2
+    # Six digits: some pair lies exactly at this distance, and rounding must not decide on it.
+    return float(f"{typical:.6g}")
