@@ -64,6 +64,7 @@ BENCHMARKS = (
     Benchmark("maximus"),
     Benchmark("alternatives_paper", needs_data=True),
     Benchmark("pce_paper", needs_data=True),
+    Benchmark("pce_settings", needs_data=True),
     Benchmark("sre_paper"),
     Benchmark("gpu", modules=("torch",)),
 )
