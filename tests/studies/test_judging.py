@@ -159,6 +159,9 @@ def test_a_cluster_between_two_others_stands_out():
     scores = cluster_scores(labels, Judge(X))
     # The last two are one.
     assert min(scores[:2]) > 0.5 and max(scores[2:]) < 0.1
+    hidden = np.where(labels == 1, 5, labels)
+    assert cluster_scores(hidden, Judge(X))[1] == -np.inf
+    assert cluster_scores(hidden, Judge(X))[5] == scores[1]
     assert cluster_scores(np.where(labels == 0, 0, -1), Judge(X)) == [
         Judge(X)(np.where(labels == 0, 0, -1)).score
     ]

@@ -82,7 +82,7 @@ def test_scale_place_and_direction_don_t_matter(seed, place, scale):
 def test_uniform_columns_seldom_seem_to_have_humps(n):
     rng = np.random.default_rng(n)
     flagged = [has_humps(rng.random(n)) for _ in range(1000)]
-    assert sum(flagged) <= 20
+    assert sum(flagged) <= 5
 
 
 def test_skewed_heavy_and_rounded_columns_have_one_hump():

@@ -163,10 +163,12 @@ def tell(study: Any) -> None:
 
 
 def _trust(study: Any, view: Any) -> str:
+    from subscape.studies.verdict import probability
+
     if math.isnan(view.p_value):
         return ""
     chance = "" if view.p_value <= study.LEVEL else " (no better than chance)"
-    return f"p = {view.p_value:.2g}{chance}, stability {view.stability:.2f}, "
+    return f"{probability(view.p_value)}{chance}, stability {view.stability:.2f}, "
 
 
 def listed(finders: Sequence[str], most: int = 4) -> str:

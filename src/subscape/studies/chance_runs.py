@@ -38,7 +38,7 @@ def chance_maxima(
     judged as such, and finders of boxes join in.
     """
     numbers = [k for k in NUMBERS[plan.effort][:MOST_NUMBERS] if k <= max(2, len(X) // 5)]
-    entries = chance_entries(numbers, boxes=boxes)
+    entries = chance_entries(numbers, X.shape[1], boxes=boxes)
     table = Shared(X)
     scores: list[Any] = []
     for start in range(0, plan.n_null, BATCH):

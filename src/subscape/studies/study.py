@@ -16,6 +16,7 @@ from subscape.core.markup import card
 from .explanation import FeatureFact
 from .preparation import Recipe, like_before
 from .rule import Rule
+from .verdict import probability, verdict
 
 FloatArray = NDArray[np.float64]
 
@@ -119,8 +120,9 @@ class View:
 
     def __repr__(self) -> str:
         return (
-            f"View {self.number}: {count(self.n_clusters, 'cluster')}, p = {self.p_value:.2g}, "
-            f"stability {self.stability:.2f}, found by {', '.join(self.finders[:4])}"
+            f"View {self.number}: {count(self.n_clusters, 'cluster')}, "
+            f"{probability(self.p_value)}, stability {self.stability:.2f}, "
+            f"found by {', '.join(self.finders[:4])}"
         )
 
 
@@ -220,8 +222,6 @@ class Study:
     @property
     def verdict(self) -> str:
         """The answer in words."""
-        from .verdict import verdict
-
         return verdict(self)
 
     def __iter__(self) -> Iterator[View]:

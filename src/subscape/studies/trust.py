@@ -18,7 +18,7 @@ from subscape.validation.runs import Run, Task
 from .candidates import groups_rows
 from .information import canonical
 from .judges import BoxJudge
-from .portfolio import Entry, seed_of
+from .portfolio import MOST_COLUMNS_BOXES, Entry, seed_of
 from .residuals import without
 from .rule import learn
 from .separation import Judge
@@ -28,6 +28,10 @@ FloatArray = NDArray[np.float64]
 
 #: Tables without groups have at most so many rows: with fewer, chance reaches farther.
 MOST_NULL_ROWS = 2000
+#: The same where finders of boxes, which are slow, join in.
+MOST_BOX_ROWS = 1000
+#: Of a result on such a table so many clusters, the largest, are looked at one by one.
+MOST_CLUSTERS = 12
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
@@ -88,13 +92,23 @@ def tail(score: float, maxima: Sequence[float]) -> float:
     return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))
 
 
-def chance_entries(numbers: Sequence[int], *, boxes: bool = False) -> list[Entry]:
-    """The reduced portfolio that is run on tables without groups."""
+def chance_entries(
+    numbers: Sequence[int], n_columns: int = 2, *, boxes: bool = False
+) -> list[Entry]:
+    """The reduced portfolio that is run on tables without groups.
+
+    One finder of each kind that groups rows in a way of its own: a dense middle and all the rest,
+    for one, is what mixtures and finders of boxes see in any column with long tails.
+    """
     entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
     entries += [Entry("SubKMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
     entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
-    if boxes:
-        entries += [Entry("MineClus"), Entry("P3C")]
+    entries += [
+        Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
+        for k in numbers[:2]
+    ]
+    if 2 <= n_columns <= MOST_COLUMNS_BOXES:
+        entries += [Entry("MineClus")] + [Entry("P3C")] * boxes
     return entries
 
 
@@ -112,8 +126,9 @@ def null_score(
     itself. Minus infinity if no finder could do with the table.
     """
     rng = np.random.default_rng(seed)
-    if len(X) > MOST_NULL_ROWS:
-        X = X[np.sort(rng.choice(len(X), MOST_NULL_ROWS, replace=False))]
+    most = MOST_BOX_ROWS if boxes else MOST_NULL_ROWS
+    if len(X) > most:
+        X = X[np.sort(rng.choice(len(X), most, replace=False))]
     with threadpool_limits(1):
         table = NullModel(X, "one_hump").draw(np.random.SeedSequence(seed))
         judge = Judge(table, indicators)
@@ -141,35 +156,43 @@ def _best(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                labels = finder.fit(table).labels_
+                labels = finder.fit_predict(table)
             except ValueError:
                 # A finder that can't do with this table finds nothing in it.
                 continue
         if not groups_rows(labels):
             continue
         verdict = judge(labels)
-        best_cluster = max([best_cluster, *cluster_scores(labels, judge)])
+        best_cluster = max([best_cluster, *cluster_scores(labels, judge, MOST_CLUSTERS)])
         if verdict.score > best:
             best, basis = verdict.score, verdict.basis
     return best, best_cluster, basis
 
 
-def cluster_scores(labels: NDArray[Any], judge: Judge) -> list[float]:
-    """How clearly each cluster stands out from the one next to it.
+def cluster_scores(labels: NDArray[Any], judge: Judge, most: int | None = None) -> list[float]:
+    """How clearly each cluster, or ``most`` of them, stands out from the one next to it.
 
     That is the gain that is lost when the two are merged, per nat that tells them apart. (Against
     all the rest together a cluster between two others would never stand out.)
     """
     n_clusters = int(labels.max(initial=-1)) + 1
+    shares = np.bincount(labels[labels >= 0], minlength=n_clusters) / len(labels)
     whole = judge(labels)
-    if n_clusters < 2:
+    if (shares > 0).sum() < 2:
         return [whole.score] * n_clusters
     seen = judge.Z @ (judge.directions.T @ whole.basis)
     seen = seen / np.maximum(seen.std(axis=0), 1e-300)
-    centres = np.array([seen[labels == k].mean(axis=0) for k in range(n_clusters)])
-    shares = np.bincount(labels[labels >= 0], minlength=n_clusters) / len(labels)
+    # A cluster all of whose rows are in others, too, may have none that is called after it.
+    far = np.full(seen.shape[1], np.inf)
+    centres = np.array(
+        [seen[labels == k].mean(axis=0) if shares[k] else far for k in range(n_clusters)]
+    )
     scores = []
-    for k in range(n_clusters):
+    looked_at = range(n_clusters) if most is None else np.argsort(-shares, kind="stable")[:most]
+    for k in looked_at:
+        if not shares[k]:
+            scores.append(-np.inf)
+            continue
         away = np.square(centres - centres[k]).sum(axis=1)
         away[k] = np.inf
         nearest = int(away.argmin())

@@ -33,10 +33,20 @@ def verdict(study: Study) -> str:
     sizes = [str(view.n_clusters) for view in honest]
     alike = len(sizes) > 1 and len(set(sizes)) == 1
     into = f"each into {sizes[0]}" if alike else f"into {_joined(sizes)}"
-    text = f"{number.capitalize()} {ways} to group the rows, {into} clusters"
+    noun = "cluster" if set(sizes) == {"1"} else "clusters"
+    text = f"{number.capitalize()} {ways} to group the rows, {into} {noun}"
     if len(honest) > 1:
         text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
     return f"{text}. {_how_sure(study)}"
+
+
+def probability(p_value: float) -> str:
+    """A p-value in words; so far out in a tail its digits mean nothing.
+
+    >>> probability(0.0123), probability(3e-40)
+    ('p = 0.012', 'p < 1e-6')
+    """
+    return "p < 1e-6" if p_value < 1e-6 else f"p = {p_value:.2g}"
 
 
 def _but_stable(study: Study) -> str:

@@ -12,8 +12,8 @@ from subscape.core.errors import SubscapeError
 
 FloatArray = NDArray[np.float64]
 
-#: A uniform sample of n values has a dip above this over the root of n once in a hundred times.
-SURE = 0.61
+#: A uniform sample of n values has a dip above this over the root of n once in a thousand times.
+SURE = 0.72
 #: Places tried for the top of the one hump.
 TOPS = 41
 #: Fewer different values than this have no humps.
