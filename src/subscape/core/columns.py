@@ -216,9 +216,10 @@ def recast(column: Column, data: NDArray[Any], role: str) -> tuple[Column, NDArr
         numbers = parse_numbers(column.levels)
         if numbers is None:
             odd = [t for t in column.levels if parse_numbers([t]) is None and t != "-"]
+            said = "is no number" if len(odd) == 1 else "are no numbers"
             raise TypeError(
-                f"column {column.name!r} cannot be numeric: not a number: {listing(odd)}; "
-                "make it nominal or ignore it"
+                f"column {column.name!r} cannot be numeric: {listing(odd)} {said}; make it "
+                "nominal or ignore it"
             )
         column, data = Column(column.name), through_levels(data, numbers)
     elif role == "nominal" and column.levels is None:
