@@ -30,8 +30,6 @@ FloatArray = NDArray[np.float64]
 MOST_NULL_ROWS = 2000
 #: The same where finders of boxes, which are slow, join in.
 MOST_BOX_ROWS = 1000
-#: Of a result on such a table so many clusters, the largest, are looked at one by one.
-MOST_CLUSTERS = 12
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
@@ -148,7 +146,8 @@ def null_score(
 def _best(
     table: FloatArray, entries: Sequence[Entry], judge: Judge, seed: int
 ) -> tuple[float, float, FloatArray | None]:
-    best, best_cluster, basis = -np.inf, -np.inf, None
+    """Score of the best result and of its clearest cluster, and the directions that it is in."""
+    best, chosen, basis = -np.inf, None, None
     for place, entry in enumerate(entries):
         finder = entry.make()
         if hasattr(finder, "random_state"):
@@ -163,14 +162,15 @@ def _best(
         if not groups_rows(labels):
             continue
         verdict = judge(labels)
-        best_cluster = max([best_cluster, *cluster_scores(labels, judge, MOST_CLUSTERS)])
         if verdict.score > best:
-            best, basis = verdict.score, verdict.basis
+            best, chosen, basis = verdict.score, labels, verdict.basis
+    # As in the table itself, where the clusters of a view are looked at, not those of all results.
+    best_cluster = -np.inf if chosen is None else max(cluster_scores(chosen, judge))
     return best, best_cluster, basis
 
 
-def cluster_scores(labels: NDArray[Any], judge: Judge, most: int | None = None) -> list[float]:
-    """How clearly each cluster, or ``most`` of them, stands out from the one next to it.
+def cluster_scores(labels: NDArray[Any], judge: Judge) -> list[float]:
+    """How clearly each cluster stands out from the one next to it.
 
     That is the gain that is lost when the two are merged, per nat that tells them apart. (Against
     all the rest together a cluster between two others would never stand out.)
@@ -188,8 +188,7 @@ def cluster_scores(labels: NDArray[Any], judge: Judge, most: int | None = None) 
         [seen[labels == k].mean(axis=0) if shares[k] else far for k in range(n_clusters)]
     )
     scores = []
-    looked_at = range(n_clusters) if most is None else np.argsort(-shares, kind="stable")[:most]
-    for k in looked_at:
+    for k in range(n_clusters):
         if not shares[k]:
             scores.append(-np.inf)
             continue
