@@ -30,6 +30,8 @@ FloatArray = NDArray[np.float64]
 MOST_NULL_ROWS = 2000
 #: The same where finders of boxes, which are slow, join in.
 MOST_BOX_ROWS = 1000
+#: With more columns they don't, unless results are judged as boxes.
+FEW_COLUMNS = 30
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
@@ -105,7 +107,7 @@ def chance_entries(
         Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
         for k in numbers[:2]
     ]
-    if 2 <= n_columns <= MOST_COLUMNS_BOXES:
+    if 2 <= n_columns <= (MOST_COLUMNS_BOXES if boxes else FEW_COLUMNS):
         entries += [Entry("MineClus")] + [Entry("P3C")] * boxes
     return entries
 
