@@ -196,11 +196,12 @@ def _all_rows(
         return memberships, confidence
     everyone = np.zeros((len(memberships), n_rows), dtype=bool)
     sure = np.zeros(n_rows)
-    for start in range(0, n_rows if rule is not None else 0, BLOCK):
-        rows = np.arange(start, min(start + BLOCK, n_rows))
-        labels, sure[rows] = rule(like_before(job.ready.recipes, job.table.take(rows)))
-        inside = labels >= 0
-        everyone[labels[inside], rows[inside]] = True
+    if rule is not None:
+        for start in range(0, n_rows, BLOCK):
+            rows = np.arange(start, min(start + BLOCK, n_rows))
+            labels, sure[rows] = rule(like_before(job.ready.recipes, job.table.take(rows)))
+            inside = labels >= 0
+            everyone[labels[inside], rows[inside]] = True
     everyone[:, job.rows] = memberships
     sure[job.rows] = confidence
     return everyone, sure

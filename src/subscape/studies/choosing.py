@@ -114,14 +114,15 @@ class _Search:
         self.cost = LEAST_RATE * float(scores.max(initial=0.0))
         self._fresh: dict[tuple[int, frozenset[int]], float] = {}
         self._seen: dict[tuple[int, frozenset[int]], Separation] = {}
-        self._rest: tuple[frozenset[int] | None, Judge | None] = (None, None)
+        #: The last one is kept: many groupings in a row are judged in the same rest.
+        self._rest: tuple[frozenset[int], Judge] | None = None
 
     def judged(self, place: int, others: Iterable[int]) -> Separation:
         """A grouping in what others leave of the table."""
         others = frozenset(others)
         key = (place, others)
         if key not in self._seen:
-            if self._rest[0] != others:
+            if self._rest is None or self._rest[0] != others:
                 taken_out = [*self.given, *(self.groupings[i] for i in sorted(others))]
                 self._rest = others, self.judge.rest(taken_out)
             self._seen[key] = self._rest[1](*self.groupings[place])
@@ -234,7 +235,8 @@ class _Search:
 
     def ordered(self, chosen: Sequence[int]) -> list[Chosen]:
         """The choice from the clearest to the least clear, each without those before."""
-        left, done = list(chosen), []
+        left = list(chosen)
+        done: list[Chosen] = []
         while left:
             before = [one.place for one in done]
             scores = [self.score(i, before) for i in left]

@@ -37,7 +37,7 @@ def fill(values: FloatArray) -> None:
     n_rows, n_columns = values.shape
     if not missing.any() or n_columns < 2 or n_rows < 4:
         return
-    gone = missing.any(axis=1)
+    gone = np.asarray(missing.any(axis=1))
     where = missing[gone]
     foretold = _by_regression if n_columns <= min(MOST_COLUMNS, n_rows) else _by_directions
     for _ in range(ROUNDS):

@@ -73,7 +73,7 @@ class Recipe:
             if self.offset is not None:
                 smallest = np.finfo(float).tiny
                 numbers = np.log(np.maximum(numbers + self.offset, smallest))
-        return (numbers - self.centre) / self.scale
+        return np.asarray((numbers - self.centre) / self.scale, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,9 +119,9 @@ class Prepared:
 
     def fold(self, per_column: FloatArray) -> FloatArray:
         """Values per column, added up to values per feature of the table (last axis)."""
-        folded = np.zeros((*per_column.shape[:-1], self.n_features))
-        np.add.at(folded, (..., self.origin), per_column)
-        return folded
+        folded = np.zeros((self.n_features, *per_column.shape[:-1]))
+        np.add.at(folded, self.origin, np.moveaxis(per_column, -1, 0))
+        return np.moveaxis(folded, 0, -1)
 
 
 def prepare(table: Table) -> Prepared:
@@ -239,7 +239,7 @@ def _as_explored(table: Table, recipe: Recipe) -> NDArray[Any]:
 def _refuse_infinite(values: FloatArray, names: Sequence[str]) -> None:
     infinite = np.isinf(values)
     if infinite.any():
-        where = [names[j] for j in np.flatnonzero(infinite.any(axis=0))]
+        where = [names[int(j)] for j in np.flatnonzero(infinite.any(axis=0))]
         raise SubscapeError(
             f"{count(int(infinite.sum()), 'infinite value')} in {listing(where)}; replace them by "
             "a number, or leave the cells empty"

@@ -154,10 +154,10 @@ def _from_plain(
                 finders=tuple(entry["finders"]),
                 run_ids=tuple(entry["run_ids"]),
                 titles=tuple(entry["titles"]),
-                **{
-                    name: float("nan") if entry[name] is None else float(entry[name])
-                    for name in ("score", "p_value", "stability", "replication")
-                },
+                score=_read_number(entry["score"]),
+                p_value=_read_number(entry["p_value"]),
+                stability=_read_number(entry["stability"]),
+                replication=_read_number(entry["replication"]),
                 missing_redundancy=float(entry["missing_redundancy"]),
                 descriptions=tuple(entry["descriptions"]),
                 facts=tuple(
@@ -187,6 +187,11 @@ def _from_plain(
         is_provisional=bool(kept["is_provisional"]),
         folder=str(home),
     )
+
+
+def _read_number(kept: float | None) -> float:
+    """A number that JSON can't hold is None there."""
+    return float("nan") if kept is None else float(kept)
 
 
 def _read_fact(kept: dict[str, Any]) -> FeatureFact:
