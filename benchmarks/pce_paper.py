@@ -106,7 +106,8 @@ def report(results: Results, settings: argparse.Namespace, extra: list[str]) -> 
         "nearest to print, by the mean absolute difference of Theta and Upsilon.", "",
         "Ours first, the paper's in brackets.", "",
         "## Table 3: Theta, gain over the average member", "",
-        "Our defaults: rows go to one cluster, weights are means, EM-PCE has alpha = 1.01.", "",
+        "Our defaults: rows go to one cluster, weights are means, EM-PCE has alpha = 1.01, CB and "
+        "FCB go on from the members nearest to the ensemble (refine=True).", "",
         *beside_paper(results, "theta", lambda r, m, s: mean(r, m, "theta", s), signed),
         "## Table 3 with much softer members", "",
         "The same members, the soft half of them by the posterior of Domeniconi and Al-Razgan "
@@ -116,8 +117,8 @@ def report(results: Results, settings: argparse.Namespace, extra: list[str]) -> 
             lambda r, m, s: changed(r, "much softer members", m, "theta", s), signed,
         ),
         "## Table 3 with the formulas as printed", "",
-        "Rows shared by eq. 12 (alpha = 2), weights by eq. 22 (beta = 2), EM-PCE with alpha = 2; "
-        "MOEA as above.", "",
+        "One vote of groups around medoids, rows shared by eq. 12 (alpha = 2), weights by eq. 22 "
+        "(beta = 2), EM-PCE with alpha = 2; MOEA as above.", "",
         *beside_paper(
             results, "theta",
             lambda r, m, s: mean(r, m if m == "MOEA" else f"{m} printed", "theta", s), signed,

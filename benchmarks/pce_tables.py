@@ -134,8 +134,8 @@ def all_methods(results: Results) -> list[str]:
 
 def by_table(results: Results) -> list[str]:
     """Absolute NMI_o of members and methods, table by table."""
-    names = ["CB", "FCB", "MOEA", "EM", "EM alpha 2", "CSPA", "HGPA", "MCLA", "HBGF", "EAC", "WSPA",
-             "WBPA"]  # fmt: skip
+    names = ["CB", "CB one vote", "FCB", "MOEA", "EM", "EM alpha 2", "CSPA", "HGPA", "MCLA", "HBGF",
+             "EAC", "WSPA", "WBPA"]  # fmt: skip
     heads = ["table", "ensembles", "a member", *names]
     lines = ["## NMI in rows with the classes", "", "| " + " | ".join(heads) + " |",
              "|---" * len(heads) + "|"]  # fmt: skip

@@ -64,8 +64,8 @@ def metaclusters(
     if method in LINKAGES:
         return cut(tree(similarity, method), k)
     if method == "kmedoids":
-        return _renumbered(medoid_groups(1.0 - similarity, k, rng).groups)
-    return _renumbered(spectral_parts(similarity, k, rng))
+        return renumbered(medoid_groups(1.0 - similarity, k, rng).groups)
+    return renumbered(spectral_parts(similarity, k, rng))
 
 
 def tree(similarity: Floats, method: str = "average") -> Floats:
@@ -85,7 +85,7 @@ def cut(merges: Floats, k: int) -> NDArray[np.intp]:
         parent[[a, b]] = number + i
     for node in range(2 * number - 2, -1, -1):
         parent[node] = parent[parent[node]]
-    return _renumbered(np.unique(parent[:number], return_inverse=True)[1])
+    return renumbered(np.unique(parent[:number], return_inverse=True)[1])
 
 
 class MedoidGroups(NamedTuple):
@@ -131,6 +131,11 @@ def _seeds(distances: Floats, k: int, rng: np.random.Generator) -> NDArray[np.in
     return np.array(chosen)
 
 
-def _renumbered(groups: NDArray[np.intp]) -> NDArray[np.intp]:
+def renumbered(groups: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Groups 0, 1, … by their first clusters, without gaps.
+
+    >>> renumbered(np.array([4, 1, 4, 2]))
+    array([0, 1, 0, 2])
+    """
     groups = np.unique(groups, return_inverse=True)[1]
     return np.asarray(np.argsort(by_first_row(groups))[groups])

@@ -98,7 +98,7 @@ def count_votes(
     m = clusters.n_clusterings
     weigh = np.ones(m) if weights is None else np.asarray(weights, np.float64)
     joint = _indicator(groups, k) * weigh[clusters.owners]
-    sums = np.asarray((joint @ votes.memberships.astype(np.float64)).toarray())
+    sums = np.asarray((joint @ votes.memberships.astype(np.float64, copy=False)).toarray())
     # How many clusters of each member a metacluster holds.
     held = np.zeros((k, m))
     np.add.at(held, (groups, clusters.owners), weigh[clusters.owners])

@@ -110,7 +110,7 @@ def cross_products(a: Any, b: Any) -> Floats:
         shared_namespace(a=a, b=b)
         return _foreign_products(a, b)
     if sparse.issparse(a) or sparse.issparse(b):
-        a, b = (sparse.csr_array(side).astype(np.float64) for side in (a, b))
+        a, b = (sparse.csr_array(side).astype(np.float64, copy=False) for side in (a, b))
         return np.asarray((a @ b.T).toarray())
     return np.asarray(np.asarray(a, np.float64) @ np.asarray(b, np.float64).T)
 
