@@ -28,13 +28,13 @@ def chance_maxima(
     progress: Progress,
     n_jobs: int | None,
     in_time: Callable[[], bool],
-    indicators: NDArray[np.intp] | None = None,
+    few_valued: NDArray[np.intp] | None = None,
     *,
     boxes: bool = False,
 ) -> Chance:
     """What the best result scores on tables like ``X`` that have no groups.
 
-    ``indicators`` are columns that indicate levels of nominal columns; with ``boxes``, results are
+    ``few_valued`` are columns as for :class:`Judge`; with ``boxes``, results are
     judged as such, and finders of boxes join in.
     """
     numbers = [k for k in NUMBERS[plan.effort][:MOST_NUMBERS] if k <= max(2, len(X) // 5)]
@@ -46,7 +46,7 @@ def chance_maxima(
             break
         places = range(start, min(start + BATCH, plan.n_null))
         todo = [i for i in places if f"null {i}" not in journal]
-        calls = [(table, entries, seed_of(plan.seed, 13, i), indicators, boxes) for i in todo]
+        calls = [(table, entries, seed_of(plan.seed, 13, i), few_valued, boxes) for i in todo]
         found = in_order(null_score, calls, n_jobs, what="table without groups")
         for i, score in zip(todo, found, strict=True):
             outcome = list(score) if np.isfinite(score).all() else None

@@ -186,7 +186,7 @@ class Exploration:
         self.journal = Journal(journal)
         self.progress = Progress(progress, time)
         #: The judge that fits what was found so far, one of all that there are.
-        self.judge = Judge(self.X, self.ready.indicators)
+        self.judge = Judge(self.X, self.ready.few_valued)
         self.judges = Judges(self.judge)
         #: The table in its principal directions, where these are fewer than its columns.
         self.Z = self.judge.Z if self.judge.Z.shape[1] < self.X.shape[1] else self.X
@@ -258,15 +258,15 @@ class Exploration:
 
     def tested(self, views: list[Consensus]) -> list[Judged]:
         """The views with their p-values, stability and replication."""
-        indicators = self.ready.indicators
+        few_valued = self.ready.few_valued
         chance = chance_maxima(
-            self.X if len(indicators) else self.Z,
+            self.X if len(few_valued) else self.Z,
             self.plan,
             self.journal,
             self.progress,
             self.n_jobs,
             self._in_time,
-            indicators,
+            few_valued,
             boxes=self.judge is self.judges.boxes,
         )
         repeated = resampling_tasks(

@@ -90,7 +90,7 @@ class Prepared:
         For each column, the feature of the table that it comes from.
     numeric : int array
         Those of the columns that are numbers: no indicators of levels, more than two values.
-    indicators : int array
+    few_valued : int array
         Those of the columns that take few values: indicators of levels, and numbers with few.
     names : tuple of str
         Names of these columns.
@@ -106,7 +106,7 @@ class Prepared:
     recipes: tuple[Recipe, ...]
     origin: NDArray[np.intp]
     numeric: NDArray[np.intp]
-    indicators: NDArray[np.intp]
+    few_valued: NDArray[np.intp]
     names: tuple[str, ...]
     absent: NDArray[np.bool_]
     searched: NDArray[np.bool_]
@@ -195,7 +195,7 @@ def prepare(table: Table) -> Prepared:
         recipes=tuple(recipes),
         origin=origin,
         numeric=np.flatnonzero(is_number & (n_values > 2)),
-        indicators=np.flatnonzero(~is_number | (n_values <= FEW_VALUES)),
+        few_valued=np.flatnonzero(~is_number | (n_values <= FEW_VALUES)),
         names=tuple(encoded.feature_names[j] for j in keep),
         absent=absent,
         searched=searched,

@@ -73,17 +73,17 @@ class Judge:
     ----------
     X : float64 array of shape (n_rows, n_columns)
         Scaled, without missing values.
-    indicators : int array
+    few_valued : int array
         Those of the columns that take few values: indicators of levels, and numbers with few.
     """
 
-    def __init__(self, X: FloatArray, indicators: NDArray[np.intp] | None = None) -> None:
+    def __init__(self, X: FloatArray, few_valued: NDArray[np.intp] | None = None) -> None:
         centred = X - X.mean(axis=0)
-        if indicators is not None and len(indicators):
-            noise = np.random.default_rng(0).normal(size=(len(X), len(indicators)))
+        if few_valued is not None and len(few_valued):
+            noise = np.random.default_rng(0).normal(size=(len(X), len(few_valued)))
             # Two levels are apart by their height in each of two columns.
-            steps = np.array([largest_step(X[:, j]) for j in indicators])
-            centred[:, indicators] += steps / np.sqrt(2) * noise
+            steps = np.array([largest_step(X[:, j]) for j in few_valued])
+            centred[:, few_valued] += steps / np.sqrt(2) * noise
             centred -= centred.mean(axis=0)
         n_rows, n_columns = X.shape
         most = max(1, min(n_columns, MOST_DIRECTIONS, n_rows // ROWS_PER_DIRECTION))

@@ -116,12 +116,12 @@ def null_score(
     X: FloatArray,
     entries: Sequence[Entry],
     seed: int,
-    indicators: NDArray[np.intp] | None = None,
+    few_valued: NDArray[np.intp] | None = None,
     boxes: bool = False,
 ) -> tuple[float, float]:
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
-    ``indicators`` are columns as for :class:`Judge`; with ``boxes``, results are judged as such.
+    ``few_valued`` are columns as for :class:`Judge`; with ``boxes``, results are judged as such.
     The search is repeated on what is left when the best grouping is taken out, as on the table
     itself. Minus infinity if no finder could do with the table.
     """
@@ -131,7 +131,7 @@ def null_score(
         X = X[np.sort(rng.choice(len(X), most, replace=False))]
     with threadpool_limits(1):
         table = NullModel(X, "one_hump").draw(np.random.SeedSequence(seed))
-        judge = Judge(table, indicators)
+        judge = Judge(table, few_valued)
         if judge.Z.shape[1] < table.shape[1]:
             table = judge.Z
         if boxes:

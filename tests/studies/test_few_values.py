@@ -25,16 +25,16 @@ def mixed():
     return frame, prepare(as_table(frame)), [truth.labels() for truth in truths]
 
 
-def test_indicators_are_the_columns_of_levels(mixed):
+def test_columns_with_few_values(mixed):
     _, ready, _ = mixed
-    assert [ready.names[j] for j in ready.indicators] == [
+    assert [ready.names[j] for j in ready.few_valued] == [
         "city=Lima", "city=Oslo", "city=Rome", "paid=no", "paid=yes",
     ]  # fmt: skip
 
 
 def test_levels_do_not_stand_out_but_groups_in_numbers_do(mixed):
     frame, ready, truths = mixed
-    judge, unaware = Judge(ready.X, ready.indicators), Judge(ready.X)
+    judge, unaware = Judge(ready.X, ready.few_valued), Judge(ready.X)
     city, paid = (pd.factorize(frame[name])[0] for name in ("city", "paid"))
     for labels in (city, paid, np.minimum(city, 1), both(city, paid)):
         assert unaware(labels).gain > 1
@@ -52,22 +52,22 @@ def test_groups_that_many_nominal_columns_share_stand_out():
         f"q{j}": np.where(rng.random(1000) < 0.9, truth, 1 - truth).astype(str) for j in range(12)
     }
     ready = prepare(as_table(pd.DataFrame(answers).replace({"0": "no", "1": "yes"})))
-    judge = Judge(ready.X, ready.indicators)
+    judge = Judge(ready.X, ready.few_valued)
     assert judge(truth).gain > 0.1
-    assert judge(ready.X[:, ready.indicators[0]] > 0).gain < judge(truth).gain / 2
+    assert judge(ready.X[:, ready.few_valued[0]] > 0).gain < judge(truth).gain / 2
 
 
 def test_tables_without_groups_are_judged_alike(mixed):
     _, ready, _ = mixed
     entries = chance_entries([2, 3])
-    aware = [null_score(ready.X, entries, seed, ready.indicators)[0] for seed in range(3)]
+    aware = [null_score(ready.X, entries, seed, ready.few_valued)[0] for seed in range(3)]
     unaware = [null_score(ready.X, entries, seed)[0] for seed in range(3)]
     assert max(aware) < 0.4 < 1 < min(unaware)
 
 
 def test_the_same_noise_every_time(mixed):
     _, ready, truths = mixed
-    first, second = (Judge(ready.X, ready.indicators) for _ in range(2))
+    first, second = (Judge(ready.X, ready.few_valued) for _ in range(2))
     assert first(truths[0]).gain == second(truths[0]).gain
     np.testing.assert_array_equal(first.Z, second.Z)
 
@@ -78,18 +78,18 @@ def test_numbers_with_few_values_are_judged_like_levels():
     numbers[:, 4] = rng.random(300) < 0.5
     numbers[:, 5] = rng.integers(1, 5, 300)
     ready = prepare(Table.from_array(numbers))
-    assert ready.indicators.tolist() == [4, 5]
+    assert ready.few_valued.tolist() == [4, 5]
     # Oriented finders see a scale of four steps, but no yes and no.
     assert ready.numeric.tolist() == [0, 1, 2, 3, 5]
     crossed = (2 * (ready.X[:, 4] > 0) + (ready.X[:, 5] > 0)).astype(int)
     assert Judge(ready.X)(crossed).gain > 0.1
-    assert Judge(ready.X, ready.indicators)(crossed).gain < 0
+    assert Judge(ready.X, ready.few_valued)(crossed).gain < 0
 
 
 def test_columns_in_one_unit_are_no_levels():
     pixels = np.random.default_rng(0).integers(0, 2, (100, 9)).astype(float)
     ready = prepare(Table.from_array(pixels))
-    assert len(ready.indicators) == 0 and len(ready.numeric) == 9
+    assert len(ready.few_valued) == 0 and len(ready.numeric) == 9
 
 
 def test_cells_that_were_filled_in_make_no_small_steps():
