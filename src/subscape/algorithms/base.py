@@ -249,7 +249,7 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
     def _k(self) -> int:
         """Number of clusters to look for: ``n_clusters``, or the distinct rows if fewer."""
         distinct = getattr(self, "_n_distinct", None)
-        wanted = int(self.n_clusters)  # type: ignore[attr-defined]
+        wanted = int(self.n_clusters)
         return wanted if distinct is None else min(wanted, distinct)
 
     def check_parameters(self, n_rows: int, n_features: int) -> None:

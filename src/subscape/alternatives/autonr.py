@@ -145,7 +145,8 @@ class AutoNR(ViewFinder):
     def _find_views(self, X: Floats, seed: np.random.SeedSequence, watch: Watch) -> Found:
         of_rows, of_growth = seed.spawn(2)
         searched = leading_part(self._searched(X, of_rows))
-        table = searched.X
+        # An array, as this finder reads no blocks.
+        table = np.asarray(searched.X)
         p = table.shape[1]
         grain = grain_of(X, searched)
         sample = searched.sample - searched.sample.mean(axis=0)

@@ -139,7 +139,7 @@ def pass_over(
 
     def one(rows: slice, block: NDArray[Any]) -> tuple[tuple[CellSums, ...], int]:
         new = nearest(block, by)
-        n_changed = np.count_nonzero(new != labels[rows])
+        n_changed = int(np.count_nonzero(new != labels[rows]))
         labels[rows] = new
         return sums_of_rows(block, new, sizes), n_changed
 

@@ -74,7 +74,7 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         # A power of two: squares stay in the range of float32, and no bit changes.
         unit = float(2.0 ** np.round(np.log2(np.sqrt(square / (n * p)))))
         lift, number = free_directions(X, given), self._n_searched(n)
-        if number == n:
+        if number == n and not isinstance(X, Blocks):
             table = np.ascontiguousarray(lifted(X / unit, lift))
             # Small tables gain nothing from lower precision.
             return Searched(table, table, square, unit, lift)
@@ -251,7 +251,7 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
 
     def _view(self, view: Any) -> int:
         n_views = len(self.components_)
-        if not isinstance(view, Integral) or not -n_views <= view < n_views:
+        if not isinstance(view, Integral) or not -n_views <= int(view) < n_views:
             raise ValueError(
                 f"view={view!r} is none of the {count(n_views, 'view')} found (0 to {n_views - 1})"
             )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subscape.algorithms.oriented.flats import bases_of
 from subscape.core import DroppedClusterWarning, OrientedSubspaces, SubspaceClustering
 from subscape.core.errors import count
 from subscape.kernels.blocks import ordered_sum
@@ -78,7 +79,7 @@ def chance_edge(k: int, free: int) -> float:
     return BEYOND_CHANCE * float((np.sqrt(k - 1) + np.sqrt(free)) ** 2)
 
 
-def beyond_chance(X: NDArray[np.floating] | BlockTable, solution: Solution) -> Bases:
+def beyond_chance(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: Solution) -> Bases:
     """The leading directions of each view in which its clusters differ more than by chance.
 
     The centres of k groups of rows drawn at random differ in k − 1 directions too. With q
@@ -109,7 +110,7 @@ def trimmed(task: Task, solution: Solution) -> Solution:
     return in_order(settled._replace(n_iter=best.n_iter + settled.n_iter))
 
 
-def mark_outliers(X: NDArray[np.floating] | BlockTable, solution: Solution) -> Labels:
+def mark_outliers(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: Solution) -> Labels:
     """Labels with -1 for the rows that no cluster of a view explains.
 
     A row is an outlier if it takes fewer bits to say where it lies in the box around the view than
@@ -194,8 +195,9 @@ def clustering_of(view: View) -> SubspaceClustering:
 def basis_of(clustering: SubspaceClustering) -> Floats:
     """The directions that all clusters of a view share."""
     spaces = clustering.subspaces
-    whole = isinstance(spaces, OrientedSubspaces) and spaces.is_complement
-    return np.zeros((clustering.n_features, 0)) if whole else np.array(spaces.bases[0])
+    if isinstance(spaces, OrientedSubspaces) and spaces.is_complement:
+        return np.zeros((clustering.n_features, 0))
+    return np.array(bases_of(clustering)[0])
 
 
 def means(X: Floats, clustering: SubspaceClustering) -> Floats:

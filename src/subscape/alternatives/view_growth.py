@@ -106,7 +106,8 @@ class Growth:
         """The shortest description found, and the steps that led to it."""
         of_steps, of_search = seed.spawn(2)
         rng = np.random.default_rng(of_steps)
-        state, taken = State(None, self.code.plain), []
+        state = State(None, self.code.plain)
+        taken: list[Step] = []
         searched: set[tuple[int, ...]] = set()
         while len(taken) < MOST_STEPS:
             shorter = self.first_shorter(state, rng, watch)

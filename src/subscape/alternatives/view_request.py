@@ -30,7 +30,7 @@ def asked_sizes(n_clusters: Any) -> tuple[int, ...]:
     ((4, 1), (4, 3))
     """
     if isinstance(n_clusters, Integral):
-        n_clusters = (n_clusters, 1) if n_clusters > 1 else (n_clusters,)
+        n_clusters = (n_clusters, 1) if int(n_clusters) > 1 else (n_clusters,)
     given = list(np.ravel(n_clusters))
     if not given or not all(isinstance(size, Integral) for size in given):
         raise SubscapeError(f"n_clusters must be whole numbers, one per view, got {n_clusters!r}")

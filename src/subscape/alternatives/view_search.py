@@ -9,7 +9,8 @@ solution apart and let the steps put them together again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
@@ -19,7 +20,11 @@ from subscape.algorithms.base import Watch
 
 from .independence import Components, components_by_depth
 from .view_blocks import BlockTable
-from .view_kmeans import Bases, Floats, Solution, iterate, outside
+from .view_kmeans import Bases, DeviceTable, Floats, Solution, iterate, outside
+
+Rows = NDArray[np.floating]
+Table = TypeVar("Table", bound=Rows | BlockTable)
+Table_co = TypeVar("Table_co", bound=Rows | BlockTable | DeviceTable, covariant=True)
 
 #: Rows that the search looks at, in all and per cluster; the solution then settles on all rows.
 SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 2000, 100
@@ -37,28 +42,18 @@ IMPROVEMENT = 1e-7
 NOTHING = 1e-10
 
 
-class Task(NamedTuple):
+class Task(NamedTuple, Generic[Table_co]):
     """What is looked for, and in which table."""
 
-    X: NDArray[np.floating] | BlockTable
+    X: Table_co
     sizes: tuple[int, ...]
     noise: bool
     least: float
     max_iter: int
 
-    @classmethod
-    def of(
-        cls,
-        X: NDArray[np.floating] | BlockTable,
-        sizes: Sequence[int],
-        noise: bool,
-        max_iter: int = 300,
-    ) -> Task:
-        if isinstance(X, BlockTable):
-            square = X.square
-        else:
-            square = float(np.einsum("ij,ij->", X, X, dtype=np.float64))
-        return cls(X, tuple(sizes), noise, NOTHING * square, max_iter)
+    @staticmethod
+    def of(X: Table, sizes: Sequence[int], noise: bool, max_iter: int = 300) -> Task[Table]:
+        return Task(X, tuple(sizes), noise, NOTHING * _square(X), max_iter)
 
     def run(self, start: Start, max_iter: int | None = None, turning: bool = True) -> Solution:
         steps = self.max_iter if max_iter is None else min(max_iter, self.max_iter)
@@ -67,6 +62,16 @@ class Task(NamedTuple):
     @property
     def scatter(self) -> float:
         return self.least / NOTHING
+
+
+#: Starts and escapes look at rows in memory.
+SearchTask = Task[Rows]
+
+
+def _square(X: Rows | BlockTable) -> float:
+    if isinstance(X, BlockTable):
+        return X.square
+    return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
 
 
 class Start(NamedTuple):
@@ -81,7 +86,7 @@ class Start(NamedTuple):
 
 
 def search(
-    task: Task,
+    task: Task[Any],
     sample: Floats,
     n_init: int,
     n_escapes: int,
@@ -122,7 +127,7 @@ def sampled_rows(n_rows: int, number: int, seed: np.random.SeedSequence) -> NDAr
 
 
 def halving(
-    task: Task,
+    task: SearchTask,
     n_init: int,
     seed: np.random.SeedSequence,
     watch: Watch,
@@ -156,7 +161,7 @@ def halving(
     return go_on(task, pool[0], None)
 
 
-def go_on(task: Task, solution: Solution, limit: int | None) -> Solution:
+def go_on(task: SearchTask, solution: Solution, limit: int | None) -> Solution:
     if solution.converged or solution.n_lost:
         return solution
     more = task.run(Start.at(solution), limit)
@@ -170,7 +175,7 @@ def in_threads(function: Callable, items: Sequence, n_jobs: int | None) -> list:
     return Parallel(n_jobs=n_jobs, require="sharedmem")(delayed(function)(item) for item in items)
 
 
-def random_start(task: Task, rng: np.random.Generator) -> Start:
+def random_start(task: SearchTask, rng: np.random.Generator) -> Start:
     """Random directions in equal parts, the noise space having its part too."""
     views, p = len(task.sizes), task.X.shape[1]
     parts = views + task.noise
@@ -182,7 +187,7 @@ def random_start(task: Task, rng: np.random.Generator) -> Start:
     return seeded(task, np.split(turned, np.cumsum(widths)[:-1], axis=1), rng)
 
 
-def independent_start(task: Task, components: Components, rng: np.random.Generator) -> Start:
+def independent_start(task: SearchTask, components: Components, rng: np.random.Generator) -> Start:
     """Groups of dependent components, dealt to the views at random, the clearest ones first."""
     views = len(task.sizes)
     shape = components.shape if rng.random() < 0.5 else np.abs(components.shape)
@@ -206,7 +211,7 @@ def independent_start(task: Task, components: Components, rng: np.random.Generat
     return seeded(task, np.split(turned, ends, axis=1), rng)
 
 
-def seeded(task: Task, bases: Sequence[Floats], rng: np.random.Generator) -> Start:
+def seeded(task: SearchTask, bases: Sequence[Floats], rng: np.random.Generator) -> Start:
     """A start in these directions, with k-means++ seeds in every view."""
     bases = shared_out(bases, rng) if not task.noise else bases
     centres = [
@@ -225,7 +230,7 @@ def shared_out(bases: Sequence[Floats], rng: np.random.Generator) -> list[Floats
     return [np.concatenate([b, free[:, owner == j]], axis=1) for j, b in enumerate(bases)]
 
 
-def seeds(X: NDArray[np.floating], basis: Floats, k: int, rng: np.random.Generator) -> Floats:
+def seeds(X: Rows, basis: Floats, k: int, rng: np.random.Generator) -> Floats:
     """k rows, far from each other inside a view, by greedy k-means++."""
     inside = np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
     lengths = np.einsum("ij,ij->i", inside, inside)
@@ -254,7 +259,7 @@ def _distances(inside: Floats, lengths: Floats, rows: Sequence[int] | NDArray[np
 
 
 def escape(
-    task: Task, best: Solution, patience: int, rng: np.random.Generator, watch: Watch
+    task: SearchTask, best: Solution, patience: int, rng: np.random.Generator, watch: Watch
 ) -> Solution:
     """Take views apart and let the steps put them together, as long as that helps."""
     failed = 0
@@ -276,25 +281,25 @@ def escape(
 Move = Callable[[Solution, np.random.Generator], Start]
 
 
-def moves(task: Task) -> Iterator[Move]:
+def moves(task: SearchTask) -> Iterator[Move]:
     """Every escape once: the views' numbers of clusters change places, one view is seeded anew, a
     centre jumps, two views start again outside the others."""
     views = range(len(task.sizes))
     for a in views:
         for b in range(a):
             if task.sizes[a] != task.sizes[b]:
-                yield lambda best, rng, a=a, b=b: exchanged(task, best, a, b, rng)
+                yield partial(exchanged, task, a, b)
     for j in views:
-        yield lambda best, rng, j=j: reseeded(task, best, (j,), best.bases, rng)
+        yield partial(seeded_anew, task, j)
     for a in views:
         for b in range(a):
-            yield lambda best, rng, a=a, b=b: taken_apart(task, best, a, b, rng)
+            yield partial(taken_apart, task, a, b)
     for j in views:
-        yield lambda best, rng, j=j: jumped(task, best, j, rng)
+        yield partial(jumped, task, j)
 
 
 def reseeded(
-    task: Task,
+    task: SearchTask,
     best: Solution,
     which: Sequence[int],
     bases: Sequence[Floats],
@@ -307,21 +312,28 @@ def reseeded(
     return Start(tuple(bases), tuple(centres))
 
 
-def exchanged(task: Task, best: Solution, a: int, b: int, rng: np.random.Generator) -> Start:
+def seeded_anew(task: SearchTask, j: int, best: Solution, rng: np.random.Generator) -> Start:
+    """One view is looked for again where it is."""
+    return reseeded(task, best, (j,), best.bases, rng)
+
+
+def exchanged(task: SearchTask, a: int, b: int, best: Solution, rng: np.random.Generator) -> Start:
     """Two views change their subspaces: each is looked for where the other was."""
     bases = list(best.bases)
     bases[a], bases[b] = bases[b], bases[a]
     return reseeded(task, best, (a, b), bases, rng)
 
 
-def taken_apart(task: Task, best: Solution, a: int, b: int, rng: np.random.Generator) -> Start:
+def taken_apart(
+    task: SearchTask, a: int, b: int, best: Solution, rng: np.random.Generator
+) -> Start:
     """Two views start again in random directions that the other views leave free."""
     others = [basis for j, basis in enumerate(best.bases) if j not in (a, b)]
     p = task.X.shape[1]
     free = p - sum(basis.shape[1] for basis in others)
     width = min(free // (2 + task.noise), MOST_START_DIMS) if task.noise else free // 2
     if width == 0:
-        return exchanged(task, best, a, b, rng)
+        return exchanged(task, a, b, best, rng)
     n_first, n_both = width, 2 * width if task.noise else free
     turned = np.linalg.qr(outside(rng.normal(size=(n_both, p)), others).T)[0]
     bases = list(best.bases)
@@ -329,7 +341,7 @@ def taken_apart(task: Task, best: Solution, a: int, b: int, rng: np.random.Gener
     return reseeded(task, best, (a, b), bases, rng)
 
 
-def jumped(task: Task, best: Solution, j: int, rng: np.random.Generator) -> Start:
+def jumped(task: SearchTask, j: int, best: Solution, rng: np.random.Generator) -> Start:
     """One centre of a view jumps to a row: a cluster dissolves, another is split."""
     centres = list(best.groups.centres)
     moved = centres[j].copy()

@@ -91,7 +91,8 @@ def agglomerate_apart(
             state.partners, *merges,
         )  # fmt: skip
         done = stop
-    return ConstrainedMerges(*(each[:done] for each in merges))
+    left, right, height, apart = merges
+    return ConstrainedMerges(left[:done], right[:done], height[:done], apart[:done])
 
 
 class _State:
@@ -251,7 +252,7 @@ def agglomerate_apart_by_scanning(
     table = np.full((n, n), np.inf)
     table[np.triu_indices(n, 1)] = distances
     masks, sizes = masks.copy(), np.ones(n)
-    shared = (masks[:, None] & masks[None]).any(axis=2)
+    shared = np.asarray((masks[:, None] & masks[None]).any(axis=2))
     merges = _empty(max(n - n_clusters, 0))
     for step in range(len(merges.left)):
         a, b = np.unravel_index(table.argmin(), table.shape)

@@ -184,6 +184,7 @@ def _find_twin(module: str, name: str) -> tuple[Callable[..., Any] | None, str]:
     wanted = requested()
     if wanted == "numpy":
         return None, f"chosen by {VARIABLE}"
+    cause: ImportError | AttributeError
     try:
         return getattr(importlib.import_module(module), name), ""
     except ModuleNotFoundError as error:

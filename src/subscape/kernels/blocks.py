@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,7 +137,7 @@ class Blocks:
                 "it was read"
             )
 
-    def map(self, change: Callable[[Floats], Floats]) -> Blocks:
+    def map(self, change: Callable[[Floats], Floats]) -> Self:
         """The table with every block changed, row by row; blocks are float64.
 
         ``change`` may write into the block it is given and return it.
@@ -157,7 +157,7 @@ class Blocks:
         means: Floats | None = None,
         factor: Floats | None = None,
         dtype: Any = np.float64,
-    ) -> Blocks:
+    ) -> Self:
         """The table as ``(x - low - means) * factor``, computed in float64.
 
         ``means`` is 0 and ``factor`` 1 by default; the blocks are of ``dtype``. Comes before any
@@ -180,7 +180,7 @@ class Blocks:
         )
         return type(self)(self._source, self._columns, origin)
 
-    def scaled(self, factor: Floats, dtype: Any = np.float64) -> Blocks:
+    def scaled(self, factor: Floats, dtype: Any = np.float64) -> Self:
         """The recentred table with every column multiplied by a number.
 
         >>> import numpy as np
@@ -194,7 +194,7 @@ class Blocks:
         scaled = self._origin._replace(factor=np.asarray(factor), dtype=np.dtype(dtype))
         return type(self)(self._source, self._columns, scaled)
 
-    def select(self, columns: Any) -> Blocks:
+    def select(self, columns: Any) -> Self:
         """The table with these columns only, before any :meth:`map`.
 
         The blocks are cut anew, as for any table of so many columns.

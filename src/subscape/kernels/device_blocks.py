@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Any, TypeGuard, TypeVar
+from typing import Any, Self, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,7 +118,7 @@ class DeviceBlocks(Blocks):
             return xp.take(whole, chosen, axis=0)
         return self._moved(xp.take(self.values, chosen, axis=0))
 
-    def fleeting(self) -> DeviceBlocks:
+    def fleeting(self) -> Self:
         """The same table for one pass: it is recentred block by block, without a copy."""
         vars(self)["held"] = None
         return self
@@ -165,7 +165,7 @@ class DeviceBlocks(Blocks):
     def ranges(self) -> ColumnRanges:
         """Smallest and largest value of each column, and whether all are finite; one pass."""
         if not self.on_device:
-            return Blocks.ranges.func(self)
+            return super().ranges
         xp = shared_namespace(X=self.values)
 
         def work(size: int) -> ColumnRanges:
@@ -190,7 +190,7 @@ class DeviceBlocks(Blocks):
     def means(self) -> Floats:
         """Mean of every column above its smallest value; one pass."""
         if not self.on_device or not self.ranges.finite:
-            return Blocks.means.func(self)
+            return super().means
         above = self.recentred(self.ranges.low).fleeting()
         total = fold_there(
             lambda block, rows: column_sums(block), above, 2 * self.shape[1], "the means"

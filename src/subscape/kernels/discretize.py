@@ -43,7 +43,7 @@ def equal_width_edges(low: FloatArray, high: FloatArray, n_bins: int) -> FloatAr
     return np.linspace(low, high, n_bins + 1, axis=1)
 
 
-def assign_bins(X: FloatArray, edges: Sequence[FloatArray]) -> NDArray[np.uint16]:
+def assign_bins(X: FloatArray, edges: Sequence[FloatArray] | FloatArray) -> NDArray[np.uint16]:
     """Put every value into the bin it falls into.
 
     Bins hold their lower limit but not their upper one, the last bin holds both. Values outside

@@ -8,6 +8,8 @@ sine of the angle between them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -128,7 +130,7 @@ def grow_mutual(
 
 def _mutual_blocks(
     X: FloatArray, across: FloatArray, along: FloatArray, rows: Indices, radius: float, turn: float
-):
+) -> Iterator[tuple[Indices, NDArray[np.bool_]]]:
     """Pairs (some of the rows, which of all rows they are mutual with)."""
     (n, c, p), d = across.shape, along.shape[1]
     height = np.einsum("ncp,np->nc", across, X)

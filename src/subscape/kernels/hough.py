@@ -22,7 +22,7 @@ class Window(NamedTuple):
     """The position of a window of offsets that meets most of the ranges."""
 
     start: float
-    count: int
+    count: int  # type: ignore[assignment]  # a tuple has a method of this name
 
 
 @compiled("_hough")

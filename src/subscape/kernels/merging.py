@@ -234,9 +234,14 @@ def agglomerate(
         partner[widowed] = GONE
         partner[i], step[i], score[i], selected[i] = GONE, last + 2, -np.inf, 0
         look(i, alive)
-    columns = zip(*done, strict=True) if done else ([],) * 5
-    kinds = (np.int64, np.int64, np.int64, np.float64, np.int64)
-    return Merges(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
+    left, right, steps, scores, n_dims = zip(*done, strict=True) if done else ([],) * 5
+    return Merges(
+        np.array(left, np.int64),
+        np.array(right, np.int64),
+        np.array(steps, np.int64),
+        np.array(scores, np.float64),
+        np.array(n_dims, np.int64),
+    )
 
 
 def _first(

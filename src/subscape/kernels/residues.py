@@ -84,10 +84,10 @@ def cross_residues(
     across = np.square(wide - _means(wide, 1)[:, None] - column_means + mean)
     tall = block if all_columns is columns else X[np.ix_(rows, all_columns)]
     down = np.square(tall - row_means[:, None] - _means(tall, 0) + mean)
-    judged = [_means(across, 1), _means(down, 0)]
-    for residues in judged:
+    by_row, by_column = _means(across, 1), _means(down, 0)
+    for residues in (by_row, by_column):
         residues[np.isnan(residues)] = np.inf
-    return Residues(*judged, float(_means(inner.ravel(), 0)))
+    return Residues(by_row, by_column, float(_means(inner.ravel(), 0)))
 
 
 def _means(values: FloatArray, axis: int) -> FloatArray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,18 +107,19 @@ class ViewsDisplay:
             raise SubscapeError("there are no clusterings to draw")
         for place, clustering in enumerate(given):
             if clustering.shape != table.shape:
-                rows, features = clustering.shape
+                n_rows, n_features = clustering.shape
                 raise ShapeMismatchError(
-                    f"clustering {place} has {count(rows, 'row')} and "
-                    f"{count(features, 'feature')}, the table {len(table)} and {table.shape[1]}"
+                    f"clustering {place} has {count(n_rows, 'row')} and "
+                    f"{count(n_features, 'feature')}, the table {len(table)} and {table.shape[1]}"
                 )
         shown = np.unique(np.linspace(0, len(table) - 1, MOST_ROWS).astype(np.intp))
         planes = [plane_of(table, clustering, shown) for clustering in given]
         labels = np.column_stack([clustering.labels()[shown] for clustering in given])
         if names is None:
             names = [f"view {j}" for j in range(len(given))]
-        features = list(given[0].feature_names or getattr(X, "columns", range(table.shape[1])))
-        return cls(planes, labels, names, [str(each) for each in features]).plot()
+        columns: Iterable[Any] = getattr(X, "columns", range(table.shape[1]))
+        features = [str(each) for each in given[0].feature_names or columns]
+        return cls(planes, labels, names, features).plot()
 
     def plot(self) -> ViewsDisplay:
         """Draw into a new figure."""

@@ -199,6 +199,16 @@ def test_too_few_samples_are_pointed_out(table):
     FastDOC(3, max_samples=5, random_state=0).fit(table.X)
 
 
+def test_samples_without_limit():
+    X = a_box(0)
+    as_in_the_paper, enough = (
+        DOC(1, **PLAIN, n_seeds=4, max_samples=most, random_state=0).fit(X)
+        for most in (None, n_samples_for(sample_length(20, 0.1), 0.1))
+    )
+    assert as_in_the_paper.clustering_.n_clusters == 1
+    assert as_in_the_paper.clustering_ == enough.clustering_
+
+
 @pytest.mark.parametrize("finder", [DOC, FastDOC])
 def test_beta_is_below_one_half(table, finder):
     with pytest.raises(ValueError, match="'beta' parameter"):

@@ -54,6 +54,11 @@ class DensityCluster(NamedTuple):
     """Which of the rows are core rows."""
     radius: float
 
+    @property
+    def cells(self) -> tuple[NDArray[np.int32], ...]:
+        """Where it lies in a table with one line per column."""
+        return np.ix_(np.array(self.columns, dtype=np.int32), self.rows)
+
 
 class Surprise:
     """How many bits a density-connected set saves, judged by the box around it.
@@ -84,7 +89,7 @@ class Surprise:
         The larger of the two; a single column has nothing to be independent of.
         """
         columns = list(cluster.columns)
-        cells = np.ix_(columns, cluster.rows)
+        cells = cluster.cells
         values = self.columns[cells]
         low, high = self.ascending[columns, 0], self.ascending[columns, -1]
         evenly = float(((values.max(axis=1) - values.min(axis=1)) / (high - low)).prod())
@@ -144,7 +149,7 @@ def complete_search(
     among : sequence of int, optional
         The columns to combine; by default all.
     """
-    level = {}
+    level: dict[Subspace, _Found] = {}
     for column in range(len(space.columns)) if among is None else among:
         if (found := _search_within(space, (column,), None, None)) is not None:
             level[(column,)] = found
@@ -216,7 +221,7 @@ def grown_search(
         if interest[i] <= 0:
             break
         watch.step("growing clusters", step, len(pairs))
-        if len(seed.columns) == 1 or covered[np.ix_(seed.columns, seed.rows)].mean() > 0.5:
+        if len(seed.columns) == 1 or covered[seed.cells].mean() > 0.5:
             continue
         if left <= 0:
             too_many(watch, max_candidates, "subspaces", REMEDY)
@@ -227,7 +232,7 @@ def grown_search(
         left -= sum(grown.n_searched for grown in tries)
         everything += [grown.cluster for grown in tries]
         best = max(tries, key=lambda grown: grown.interest).cluster
-        covered[np.ix_(best.columns, best.rows)] = True
+        covered[best.cells] = True
     return everything
 
 

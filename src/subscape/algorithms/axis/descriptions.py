@@ -52,10 +52,10 @@ def minimal_boxes(units: NDArray[np.integer]) -> NDArray[np.int64]:
             for inside in _units_of(box):
                 covers[inside] += 1
     for box in sorted(boxes, key=lambda box: (_n_units(box), box)):
-        inside = list(_units_of(box))
-        if min(covers[unit] for unit in inside) > 1:
+        held = list(_units_of(box))
+        if min(covers[unit] for unit in held) > 1:
             boxes.remove(box)
-            for unit in inside:
+            for unit in held:
                 covers[unit] -= 1
     return np.array(boxes, dtype=np.int64).reshape(len(boxes), units.shape[1], 2)
 

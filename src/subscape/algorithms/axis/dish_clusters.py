@@ -92,7 +92,7 @@ def extract_clusters(
     limit = reach * reach
     groups: dict[bytes, list[_Gathering]] = {}
     gatherings: list[_Gathering] = []
-    some = common.any(axis=1)
+    some = np.asarray(common.any(axis=1))
     for row in order[some[order]]:
         group = groups.setdefault(common[row].tobytes(), [])
         features = group[0].features if group else np.flatnonzero(common[row])

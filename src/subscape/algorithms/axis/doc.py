@@ -55,9 +55,9 @@ class DOC(BoxFinder):
     refine : bool, default=True
         Fit every box to the data: its features, its ends and thereby its rows. If false, boxes
         have the width given, as in the paper.
-    max_samples : int, default=200000
+    max_samples : int or None, default=200000
         Most samples around one row. The paper's number, (2 / alpha)^r ln 4 with samples of
-        r = log(2 p) / log(1 / (2 beta)) rows, is taken where it is smaller.
+        r = log(2 p) / log(1 / (2 beta)) rows, is taken where it is smaller. None: always.
     sample_size : int or None, default=20000
         In a larger table boxes are searched in a random sample of the rows and then filled from
         all of them. None: never.
@@ -125,7 +125,7 @@ class DOC(BoxFinder):
         n_seeds: int | None = None,
         overlap: bool = False,
         refine: bool = True,
-        max_samples: int = 200_000,
+        max_samples: int | None = 200_000,
         sample_size: int | None = 20_000,
         max_time: float | None = None,
         random_state: Any = None,
@@ -168,9 +168,10 @@ class DOC(BoxFinder):
         n_features = space.table.shape[1]
         length = sample_length(n_features, self.beta)
         needed = n_samples_for(length, min(space.min_support / n_left, 1.0))
-        return length, min(needed, self._most(n_features))
+        most = self._most(n_features)
+        return length, needed if most is None else min(needed, most)
 
-    def _most(self, n_features: int) -> int:
+    def _most(self, n_features: int) -> int | None:
         return self.max_samples
 
     def _search_seed(

@@ -147,8 +147,8 @@ def fitted_boxes(
         watch.step("boxes", first, len(order))
         if first and watch.out_of_time():
             break
-        batch = order[first : first + BATCH]
-        for i, rows in zip(batch.tolist(), found.rows(batch), strict=True):
+        batch = order[first : first + BATCH].tolist()
+        for i, rows in zip(batch, found.rows(batch), strict=True):
             if search.is_new(clusters[i].columns, rows, int(found.sizes[i])):
                 search.around(clusters[i])
     boxes = [search.boxes[k] for k in without_unions(X, search.boxes)]

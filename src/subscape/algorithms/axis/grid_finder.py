@@ -151,7 +151,7 @@ def as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Cand
 
 
 def _row_finder(
-    grid: Grid, items: Items, first: NDArray[np.int64], bins: list[NDArray[np.int64]]
+    grid: Grid, items: Items, first: NDArray[np.int64], bins: Sequence[NDArray[np.integer]]
 ) -> Callable[[Sequence[int]], NDArray[np.uint64]]:
     """Packed rows of clusters, made when they are asked for: all at once would fill the memory."""
     packed = items.pack(grid.bins, np.arange(grid.n_rows, dtype=np.int32))

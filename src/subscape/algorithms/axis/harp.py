@@ -189,7 +189,7 @@ class HARP(SubspaceFinder):
         if not self._varying.any() or not self.clustering_.n_clusters:
             return np.full(len(table), 0 if self.clustering_.n_clusters else -1)
         Z = (table[:, self._varying].astype(np.float64) - self._means) / self._scales
-        masks = np.asarray(self.clustering_.subspaces.masks)[:, self._varying]
+        masks = self.clustering_.subspaces.relevance[:, self._varying] > 0
         return self._placed(Z, self._core, masks)
 
     def _search(self, table: Any, watch: Watch) -> Found:

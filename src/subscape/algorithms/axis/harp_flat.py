@@ -65,7 +65,9 @@ def resolution(Z: Floats) -> Floats:
     return np.maximum(gaps.min(axis=0) ** 2 / 12, LEAST_VARIANCE)
 
 
-def feature_savings(sizes: Ints, variances: Floats, n_rows: int, finest: Floats) -> Floats:
+def feature_savings(
+    sizes: Ints | np.int64, variances: Floats, n_rows: int, finest: Floats
+) -> Floats:
     """Nats saved by giving a cluster its own normal distribution in a feature.
 
     What the narrower distribution saves on the cluster's rows, less the price of its mean and
@@ -75,7 +77,7 @@ def feature_savings(sizes: Ints, variances: Floats, n_rows: int, finest: Floats)
     return 0.5 * (np.asarray(sizes) - 1)[..., None] * narrower - np.log(n_rows)
 
 
-def savings(sizes: Ints, variances: Floats, n_rows: int, finest: Floats) -> Floats:
+def savings(sizes: Ints | np.int64, variances: Floats, n_rows: int, finest: Floats) -> Floats:
     """Nats saved by describing rows as a cluster, with its best choice of features.
 
     The sum over the chosen features of :func:`feature_savings`, less the price of saying which

@@ -207,7 +207,7 @@ class P3C(SubspaceFinder):
             if not fresh:
                 break
             mixture, cores = self._fitted(scaled, mixture, cores, fresh)
-            still_outside = ~mixture.inside(scaled, self.alpha).any(axis=0)
+            still_outside = ~np.asarray(mixture.inside(scaled, self.alpha).any(axis=0))
             if not cores or watch.out_of_time() or still_outside.sum() >= outside.sum():
                 break
             outside = still_outside

@@ -173,7 +173,7 @@ def exact_cores(
         Ordered by number of intervals, then by the intervals.
     """
     width = found.width
-    level = {(i,): found.rows[i] for i in range(len(found.features))}
+    level: dict[tuple[int, ...], Words] = {(i,): found.rows[i] for i in range(len(found.features))}
     cores: list[Signature] = []
     seen = 0
     while level:

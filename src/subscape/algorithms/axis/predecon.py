@@ -216,8 +216,9 @@ class PreDeCon(SubspaceFinder):
         chosen, tried = self._settled(table, axis, watch)
         places = np.empty(len(X), np.int64)
         places[order] = np.arange(len(X))
-        labels, core, preferred = (part[places] for part in chosen.rows)
-        clustering, core = _with_features(labels, core, preferred)
+        labels, core, preferred = chosen.rows
+        preferred = preferred[places]
+        clustering, core = _with_features(labels[places], core[places], preferred)
         attributes = {
             "core_sample_indices_": np.flatnonzero(core),
             "preference_": preferred,

@@ -199,7 +199,7 @@ class PROCLUS(SubspaceFinder):
         self.progress = progress
 
     def check_parameters(self, n_rows: int, n_features: int) -> None:
-        if self.avg_dims != "auto" and self.avg_dims > n_features:
+        if not isinstance(self.avg_dims, str) and self.avg_dims > n_features:
             raise SubscapeError(
                 f"avg_dims={self.avg_dims} is more than the n_features={n_features} of the table"
             )
@@ -224,7 +224,7 @@ class PROCLUS(SubspaceFinder):
         check_is_fitted(self, "medoids_")
         table = self._read_again(X)
         rows = as_blocks(table).map(lambda block: block)
-        masks = np.asarray(self.clustering_.subspaces.masks)
+        masks = self.clustering_.subspaces.relevance > 0
         labels, distances = nearest_of(rows, self.medoids_, masks)
         labels[self._is_outlier(rows, self.medoids_, masks, labels, distances, self.radii_)] = -1
         return labels.astype(np.int64)

@@ -166,7 +166,7 @@ def nonredundant(
         if first and watch.out_of_time():
             break
         batch = order[first : first + step]
-        rows = found.rows(batch)
+        rows = found.rows(batch.tolist())
         # Nearly all candidates repeat a chosen cluster; they are dropped together.
         for position in np.flatnonzero(chosen.tells_something(batch, rows)):
             if max_clusters is not None and len(chosen.numbers) >= max_clusters:
@@ -228,7 +228,7 @@ class _Chosen:
         for k in np.flatnonzero(shared > REPEATED * size):
             if not (mask & self.masks[k]).any():
                 continue
-            if not self._refines(k, mask, rows, cost):
+            if not self._refines(int(k), mask, rows, cost):
                 return
             nested = True
         if nested or self.new_share(alone, rows[None])[0] >= 1 - REPEATED:

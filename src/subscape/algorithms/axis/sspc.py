@@ -204,7 +204,7 @@ class SSPC(SubspaceFinder):
         if not self._varying.any() or not self.clustering_.n_clusters:
             return np.full(len(table), 0 if self.clustering_.n_clusters else -1)
         Z = (table[:, self._varying].astype(np.float64) - self._means) / self._scales
-        masks = np.asarray(self.clustering_.subspaces.masks)[:, self._varying]
+        masks = self.clustering_.subspaces.relevance[:, self._varying] > 0
         return best_gain(Z, self._medians, masks, self._limits)
 
     def _search(self, table: Any, watch: Watch) -> Found:
@@ -226,7 +226,7 @@ class SSPC(SubspaceFinder):
             Hints(hint.rows, new_place[hint.dims[self._varying[hint.dims]]])
             for hint in self._hints[:n_clusters]
         ]
-        chance = min(0.01, 0.3 / Z.shape[1]) if self.chance == "auto" else self.chance
+        chance = min(0.01, 0.3 / Z.shape[1]) if isinstance(self.chance, str) else self.chance
         threshold = Threshold(self.max_variance, chance)
 
         def run_once(child: np.random.SeedSequence) -> Result:

@@ -92,7 +92,7 @@ def dims_by_cluster(given: Any, n_features: int, n_clusters: int, names: Any) ->
 
 
 def _cluster(given: Any, n_clusters: int, where: str) -> int:
-    if not isinstance(given, Integral) or not 0 <= given < n_clusters:
+    if not isinstance(given, Integral) or not 0 <= int(given) < n_clusters:
         raise SubscapeError(
             f"{where} names cluster {given!r}, but n_clusters={n_clusters} are numbered 0 to "
             f"{n_clusters - 1}"

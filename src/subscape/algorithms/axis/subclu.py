@@ -188,30 +188,27 @@ class SUBCLU(SubspaceFinder):
         min_samples = self.min_samples
         if min_samples is None:
             min_samples = max(FEWEST_NEIGHBOURS, int(np.ceil(NEIGHBOUR_SHARE * len(X))))
-        columns, radii = X.T, [self.eps]
         if self.eps is None:
             columns = X.T / _spread(X)[:, None]
             radius = math.sqrt(min_samples / (DENSER * math.pi * len(X)))
             radii = [radius * factor for factor in GROWTH]
+        else:
+            columns, radii = X.T, [float(self.eps)]
         if self.report != "nonredundant":
             radii = radii[:1]
         return [
             Density(np.ascontiguousarray(columns / eps), eps, min_samples, ORDERS[self.metric])
-            for eps in map(float, radii)
+            for eps in radii
         ]
 
     def _clusters(
         self, spaces: list[Density], surprise: Surprise, watch: Watch
     ) -> list[DensityCluster]:
-        limits = {
-            "max_dims": self.max_dims,
-            "max_candidates": self.max_candidates,
-            "watch": watch,
-        }
+        most, dims = self.max_candidates, self.max_dims
         if self.report == "nonredundant":
-            found = grown_search(spaces, surprise, **limits)
+            found = grown_search(spaces, surprise, max_dims=dims, max_candidates=most, watch=watch)
         else:
-            found = complete_search(spaces[0], **limits)
+            found = complete_search(spaces[0], max_dims=dims, max_candidates=most, watch=watch)
         if self.report == "maximal":
             found = only_maximal(found, surprise.n_rows)
         return [cluster for cluster in found if len(cluster.columns) >= self.min_dims]

@@ -125,9 +125,10 @@ def best_single_move(T: FloatArray, labels: Labels, number: int) -> tuple[float,
 
 def merged_rows(p: Any) -> tuple[Any, Labels]:
     """Sum equal rows and drop those without mass: the table, and the new place of each old row."""
-    table = sparse.csr_array(p) if sparse.issparse(p) else np.ascontiguousarray(p)
+    table: Any = sparse.csr_array(p) if sparse.issparse(p) else np.ascontiguousarray(p)
     mass = np.asarray(table.sum(axis=1)).ravel()
-    places, seen = np.full(len(mass), -1, np.int64), {}
+    places = np.full(len(mass), -1, np.int64)
+    seen: dict[bytes, int] = {}
     for i in np.flatnonzero(mass > 0):
         if sparse.issparse(table):
             part = slice(table.indptr[i], table.indptr[i + 1])
@@ -155,7 +156,7 @@ def spread_out(p: Any, number: int, rng: np.random.Generator) -> Labels:
     distances between those are finite where rows share no column.
     """
     mass = np.asarray(p.sum(axis=1)).ravel()
-    roots = sparse.csr_array(p) if sparse.issparse(p) else np.asarray(p)
+    roots: Any = sparse.csr_array(p) if sparse.issparse(p) else np.asarray(p)
     scale = 1.0 / np.where(mass > 0, mass, 1.0)
     if sparse.issparse(roots):
         roots = sparse.csr_array(

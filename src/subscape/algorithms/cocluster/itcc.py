@@ -147,7 +147,7 @@ class ITCC(SubspaceFinder):
         def run_once(child: np.random.SeedSequence) -> Coclusters:
             rng = np.random.default_rng(child)
             if child.spawn_key[-1] % 2:
-                start = tuple(balanced(*pair, rng) for pair in zip(p.shape, sizes, strict=True))
+                start = balanced(p.shape[0], sizes[0], rng), balanced(p.shape[1], sizes[1], rng)
             else:
                 start = spread_out(p, sizes[0], rng), spread_out(transposed, sizes[1], rng)
             return self._descend(p, transposed, start, sizes, total)

@@ -22,7 +22,7 @@ class Attempt(NamedTuple):
     dims: Labels
     min_size: int
     """Rows that a cluster needs."""
-    local_dims: Labels | None = None
+    local_dims: Labels = np.empty(0, np.intp)
     """Dimension of the flat around each row, where the method looks at that."""
 
 

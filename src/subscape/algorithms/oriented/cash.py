@@ -176,7 +176,8 @@ class CASH(SubspaceFinder):
         best, end = chosen.attempt, chosen.settled
         jitter, size = best.setting
         if not sample.is_all and end is not None:
-            size = round(size / sample.share) if self.min_samples == "auto" else self.min_samples
+            given = self.min_samples
+            size = round(size / sample.share) if given == "auto" else int(given)
             end = extended(rows, sample, end.labels, size, watch)
         labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
         return span.found(labels, dims, chosen.tried, jitter_=jitter, min_samples_=size)

@@ -238,7 +238,7 @@ class COPAC(SubspaceFinder):
         spreads = {explained: local.spread(local.dims(explained)) for explained in shares}
         for factor in SPREADS if self.eps == "auto" else (None,):
             for explained in shares:
-                eps = self.eps if factor is None else factor * spreads[explained]
+                eps = float(self.eps) if factor is None else factor * spreads[explained]
                 yield Setting(k, explained, eps, size), local
 
     def _scaled(self, setting: Setting, sample: Sample) -> Setting:
@@ -273,7 +273,8 @@ def flat_clusters(
 ) -> Attempt:
     """Clusters among the rows of each local dimension below p, with directions up to ``delta``."""
     n, p = X.shape
-    labels, cluster_dims = np.full(n, -1, np.intp), []
+    labels = np.full(n, -1, np.intp)
+    cluster_dims: list[np.intp] = []
     local_dims = local.dims(setting.explained)
     radius, enough = setting.eps * (1 + SLACK), setting.min_samples
     turn = delta * delta * (1 + SLACK) + SLACK

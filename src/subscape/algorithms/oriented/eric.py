@@ -13,6 +13,7 @@ from subscape.core import SubspaceClustering
 
 from .attempts import Attempt
 from .copac import COPAC, FloatArray, Labels, LocalFlats, Setting, flat_clusters
+from .flats import bases_of
 
 
 class ERiC(COPAC):
@@ -138,7 +139,7 @@ def parents_of(
 ) -> list[Labels]:
     """For each cluster the clusters directly above it: its flat lies in theirs, none between."""
     k = clustering.n_clusters
-    flats = clustering.complement().subspaces.bases
+    flats = bases_of(clustering.complement())
     means = [X[clustering.cluster(i).rows].mean(axis=0) for i in range(k)]
     above = np.zeros((k, k), bool)
     for i in range(k):

@@ -70,7 +70,7 @@ def settled(
 class Sums(NamedTuple):
     """Rows of each flat, and sums of their differences to its centre."""
 
-    counts: NDArray[np.int64]
+    counts: NDArray[np.intp]
     first: FloatArray
     scatter: FloatArray
 
@@ -84,12 +84,13 @@ class _Passes:
     def __init__(self, X: FloatArray | Blocks, labels: NDArray[np.int32], near: FloatArray) -> None:
         self._X, self._labels, self._near = as_blocks(X), labels, near
         self._room = np.empty((min(len(X), self._X.block_rows), X.shape[1]))
-        self._total: Scatter | None = None
         self._around = np.zeros((0, X.shape[1]))
+        self._total = Scatter.nothing(*self._around.shape)
+        self._summed_up = False
 
     def assign(self, flats: list[Flat], sum_up: bool) -> None:
         """Write the closest flat of every row, and how far it is; bring the sums up to date."""
-        anew = self._total is None
+        anew = not self._summed_up
         if sum_up and anew:
             self._begin(flats)
         ruler = FlatRuler(np.array([f.centre for f in flats]), [f.basis for f in flats])
@@ -110,6 +111,7 @@ class _Passes:
     def _begin(self, flats: list[Flat]) -> None:
         self._around = np.array([flat.centre for flat in flats])
         self._total = Scatter.nothing(*self._around.shape)
+        self._summed_up = True
 
     def _change(
         self, block: FloatArray, old: NDArray[np.int32], new: NDArray[np.int32], anew: bool
@@ -130,7 +132,7 @@ class _Passes:
         sums = Sums(*self._total)
         if (sums.counts <= dims).any():
             # A flat begins elsewhere: sums around its old place would lose digits.
-            self._total = None
+            self._summed_up = False
         return [
             refitted_flat(sums, k, dim, flats, searched, self._around[k])
             for k, dim in enumerate(dims)

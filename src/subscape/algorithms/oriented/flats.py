@@ -7,6 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from subscape.core import OrientedSubspaces, SubspaceClustering
+from subscape.core.errors import UnsupportedKindError
+
 FloatArray = NDArray[np.float64]
 
 #: Up to so many features a flat is fitted through the covariance, beyond by a thin SVD.
@@ -22,6 +25,25 @@ class Flat(NamedTuple):
     @property
     def dim(self) -> int:
         return int(self.basis.shape[1])
+
+
+def bases_of(clustering: SubspaceClustering) -> list[FloatArray]:
+    """The basis of each cluster of a finder whose subspaces are oriented.
+
+    >>> import numpy as np
+    >>> from subscape import SubspaceClustering
+    >>> from subscape.algorithms.oriented.flats import bases_of
+    >>> lines = SubspaceClustering.from_labels([0, 0], bases=[np.array([[1.0], [0.0]])])
+    >>> bases_of(lines)[0].tolist()
+    [[1.0], [0.0]]
+    """
+    spaces = clustering.subspaces
+    if not isinstance(spaces, OrientedSubspaces):
+        raise UnsupportedKindError(
+            f"only oriented subspaces have bases, and these are of kind {spaces.kind!r}; turn axes "
+            "into directions by as_oriented()"
+        )
+    return spaces.bases
 
 
 def fitted_flat(rows: FloatArray, dim: int) -> Flat:
@@ -68,7 +90,7 @@ def squared_residuals(X: FloatArray, flats: list[Flat]) -> FloatArray:
         result[k] *= -2
         result[k] += lengths
         result[k] += centre @ centre
-    for k, basis, along in zip(owner, bases.T, products[len(flats) :], strict=True):
+    for k, basis, along in zip(owner.tolist(), bases.T, products[len(flats) :], strict=True):
         along -= centres[k] @ basis
         result[k] -= np.square(along, out=along)
     return np.maximum(result, 0.0, out=result).T

@@ -22,7 +22,7 @@ from subscape.kernels.device_flats import closest_flats_there
 from subscape.kernels.device_moments import group_means_there
 
 from .flat_descent import Fit, Labels, descend, seed_flat, settled, swapped
-from .flats import Flat, FloatArray, squared_residuals
+from .flats import Flat, FloatArray, bases_of, squared_residuals
 
 
 class KFlats(SubspaceFinder):
@@ -208,7 +208,7 @@ class KFlats(SubspaceFinder):
         """Number of the closest flat for each row; a tensor where ``X`` is one."""
         check_is_fitted(self)
         table = as_blocks(self._read_again(X))
-        bases = self.clustering_.subspaces.bases  # type: ignore[attr-defined]
+        bases = bases_of(self.clustering_)
         centres = to_numpy(self.centres_)
         middle = centres.mean(axis=0)
         if is_there(table):

@@ -369,7 +369,8 @@ def assigned_to_all(
         own = squared_residuals(block, flats)[np.arange(len(block)), labels[rows]]
         far[rows] = own > reach[labels[rows]]
         whole = squared_residuals(block, through_mean).sum(axis=0)
-        return np.bincount(labels[rows], own, minlength=len(flats)), whole
+        total = np.bincount(labels[rows], own, minlength=len(flats)).astype(np.float64)
+        return total, whole
 
     own, whole = fold(sums, X)
     shares = own / counts[used] / np.where(whole > 0, whole / len(labels), np.inf)

@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.algorithms.numbering import by_first_row
 from subscape.algorithms.oriented.between import leading_directions
+from subscape.algorithms.oriented.flats import bases_of
 from subscape.algorithms.sampling import child_after, rows_to_search
 from subscape.algorithms.weighted.descent import group_rows
 from subscape.core import OrientedSubspaces, SubspaceClustering
@@ -170,8 +171,7 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
 
     def _fit_to(self, table: Any) -> None:
         super()._fit_to(table)
-        spaces = self.clustering_.subspaces
-        self.components_ = np.array(spaces.bases[0])  # type: ignore[attr-defined]
+        self.components_ = np.array(bases_of(self.clustering_)[0])
         self.dim_ = self.components_.shape[1]
         labels = self.labels_.astype(np.int32)[:, None]
         number = np.array([self.clustering_.n_clusters], dtype=np.intp)

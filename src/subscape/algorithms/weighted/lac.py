@@ -301,15 +301,16 @@ class LAC(SubspaceFinder):
             "tol": self.tol,
             "out_of_time": watch.out_of_time,
         }
-        if not isinstance(self.init, str):
-            given = to_numpy(self.init).astype(np.float64)[:k, self._varying]
+        init = self.init
+        if not isinstance(init, str):
+            given = to_numpy(init).astype(np.float64)[:k, self._varying]
             return descend(X, (given - self._origin) / scale, h, **settings)
         rng = np.random.default_rng(seed.spawn(1)[0])
         searched = rows_to_search(X, k, self.search_rows, rng)
 
         def once(child: np.random.SeedSequence) -> Descent:
             rng = np.random.default_rng(child)
-            return descend(searched, start_centres(searched, k, self.init, rng), h, **settings)
+            return descend(searched, start_centres(searched, k, init, rng), h, **settings)
 
         with one_blas_thread():
             best = best_of(once, self.n_init, seed, watch, self.n_jobs)
