@@ -29,3 +29,12 @@ def test_nothing_more_is_said_where_nothing_comes_back():
 def test_what_is_claimed_is_counted():
     text = planted_study(100).verdict
     assert text.startswith("Three ways to group the rows, into 4, 3 and 2 clusters")
+
+
+def test_a_steadier_version_is_named_beside_a_claim_that_does_not_come_back():
+    first, second, _ = planted_study(100).views
+    views = (replace(first, stability=0.4), replace(second, p_value=0.02, stability=0.95))
+    text = planted_study(100, views=views).verdict
+    assert "but it does not come back reliably" in text
+    assert text.endswith("View 2, into 3 clusters, does come back, but chance could give it, too "
+                         "(p = 0.02).")  # fmt: skip

@@ -30,8 +30,9 @@ from .preparation import Prepared, prepare
 from .progress import Progress
 from .residuals import without
 from .separation import Judge
+from .steadiness import with_steadier
 from .study import Study, as_table
-from .trust import came_back, resampling_tasks
+from .trust import Return, came_back, resampling_tasks
 from .views import Consensus, agree, group, ranked
 
 FloatArray = NDArray[np.float64]
@@ -194,8 +195,10 @@ class Exploration:
         self.runs: list[Run] = []
         self.tasks: dict[str, Task] = {}
         self.candidates: list[Candidate] = []
-        #: Candidates and their views at the last moment when both were known.
-        self._known: tuple[list[Candidate], list[Consensus]] = (self.candidates, [])
+        #: Candidates, what groups of them agree on, and the views among these, at the last moment
+        #: when all were known.
+        self._known: tuple[list[Candidate], list[Consensus], list[Consensus]]
+        self._known = self.candidates, [], []
 
     # -- the phases --
 
@@ -215,7 +218,7 @@ class Exploration:
 
     def provisional(self) -> Study:
         """What is known by now, put together without any further search or test."""
-        self.candidates, views = self._known
+        self.candidates, _, views = self._known
         study = assemble(self, [Judged(view) for view in views], provisional=True)
         self._keep(study)
         return study
@@ -247,13 +250,13 @@ class Exploration:
 
     def views(self) -> list[Consensus]:
         """The views so far, ranked."""
-        candidates, views = self._known
+        candidates, _, views = self._known
         if candidates is not self.candidates:
             groups = group(self.candidates, row_distances(self.candidates))
             known = [labels[self.rows] for labels in self.given.values()]
             found = [agree(self.candidates, places, self.judge) for places in groups]
             views = ranked(found, self.judge, known)
-            self._known = self.candidates, views
+            self._known = self.candidates, found, views
         return views
 
     def tested(self, views: list[Consensus]) -> list[Judged]:
@@ -269,12 +272,9 @@ class Exploration:
             few_valued,
             boxes=self.judge is self.judges.boxes,
         )
-        repeated = resampling_tasks(
-            self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
-        )
-        runs = iter(self._run("samples", [task for tasks in repeated for task in tasks]))
-        samples = [[next(runs) for _ in tasks] for tasks in repeated]
-        return [Judged(view, chance, came_back(view, samples, self.Z)) for view in views]
+        returned = self._again(views)
+        outcome = [Judged(v, chance, again) for v, again in zip(views, returned, strict=True)]
+        return with_steadier(outcome, self._known[1], chance, self._again)
 
     # -- the steps of a phase --
 
@@ -367,6 +367,15 @@ class Exploration:
                     finders.add(member.finder)
                     names.setdefault(member.run.id)
         return [self.tasks[name] for name in names]
+
+    def _again(self, views: Sequence[Consensus]) -> list[Return]:
+        """How the views come back on samples of the rows."""
+        repeated = resampling_tasks(
+            self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
+        )
+        runs = iter(self._run("samples", [task for tasks in repeated for task in tasks]))
+        samples = [[next(runs) for _ in tasks] for tasks in repeated]
+        return [came_back(view, samples, self.Z) for view in views]
 
     def _keep(self, study: Study) -> None:
         if self.folder is not None:

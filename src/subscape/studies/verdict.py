@@ -89,7 +89,21 @@ def _how_sure(study: Study) -> str:
     if len(stable) == len(honest):
         again = "it comes" if len(honest) == 1 else "all of them come"
         return f"{text}; {again} back on samples of the rows."
+    steadier = _steadier(study)
     if not stable:
         again = "it does not come" if len(honest) == 1 else "none of them comes"
-        return f"{text}; but {again} back reliably on samples of the rows."
-    return f"{text}; {count(len(stable), 'of them comes', 'of them come')} back on samples."
+        return f"{text}; but {again} back reliably on samples of the rows.{steadier}"
+    come = count(len(stable), "of them comes", "of them come")
+    return f"{text}; {come} back on samples.{steadier}"
+
+
+def _steadier(study: Study) -> str:
+    """A word on views that come back, but are no better than chance."""
+    steady = [v for v in study.views if v.stability >= STABLE and v.p_value > study.LEVEL]
+    if not steady:
+        return ""
+    best = steady[0]
+    return (
+        f" View {best.number}, into {count(best.n_clusters, 'cluster')}, does come back, but "
+        f"chance could give it, too ({probability(best.p_value)})."
+    )
