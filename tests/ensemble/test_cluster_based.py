@@ -221,7 +221,8 @@ def test_bad_ensembles():
 def test_plain_labels_get_their_weights_from_the_table(planted):
     X, truth = planted
     found = ClusterBasedPCE(3, random_state=0).fit([truth.labels()] * 3, X).clustering_
-    np.testing.assert_allclose(found.subspaces.weights, lac_weights(X, truth))
+    order = [truth.labels()[np.argmax(found.labels() == k)] for k in range(3)]
+    np.testing.assert_allclose(found.subspaces.weights, lac_weights(X, truth)[order])
     bare = ClusterBasedPCE(3, random_state=0).fit([truth.labels()] * 3).clustering_
     assert bare.kind == "axis" and bare.subspaces.masks.all()
 
@@ -231,3 +232,19 @@ def test_one_member_is_its_own_consensus():
     member = random_weighted(rng, (12, 4))
     found = ClusterBasedPCE(random_state=0).fit(Ensemble([member])).clustering_
     assert found.isclose(member, atol=1e-6)
+
+
+def test_metaclusters_are_the_clusters_of_the_consensus():
+    rng = np.random.default_rng(6)
+    members = [rng.integers(0, 3, 12) for _ in range(4)]
+    make = ClusterBasedPCE(5, refine=False, metaclustering="average")
+    with pytest.warns(DroppedClusterWarning):
+        found = make.fit(members)
+    lost = found.metaclusters_ == -1
+    assert 0 < lost.sum() < len(lost)
+    assert set(found.metaclusters_[~lost]) == set(range(found.clustering_.n_clusters))
+    assert (np.diff(np.unique(found.labels_, return_index=True)[1]) > 0).all()
+    clusters = stack([SubspaceClustering.from_labels(member) for member in members])
+    for k in range(found.clustering_.n_clusters):
+        share = clusters.memberships[found.metaclusters_ == k].sum(axis=0) / 4
+        np.testing.assert_allclose(found.support_[k], share)

@@ -120,6 +120,33 @@ class TestConsensus:
         if distance == "tanimoto" and refined.n_clusters == one_vote.n_clusters:
             assert psi_projective(refined, mixed) <= psi_projective(one_vote, mixed) + 1e-9
 
+    @pytest.mark.filterwarnings("ignore::subscape.core.errors.DroppedClusterWarning")
+    @given(seeds)
+    @settings(deadline=None, max_examples=50)
+    def test_level_votes_are_decided_as_they_were_in_the_search(self, seed):
+        rng = np.random.default_rng(seed)
+        members = [rng.integers(0, int(rng.integers(2, 5)), 10) for _ in range(4)]
+        k = int(rng.integers(2, 5))
+        one_vote, refined = (
+            ClusterBasedPCE(k, refine=refine).fit(members).clustering_ for refine in (False, True)
+        )
+        assert refined.n_clusters >= one_vote.n_clusters
+        if refined.n_clusters == one_vote.n_clusters:
+            assert psi_projective(refined, members) <= psi_projective(one_vote, members) + 1e-9
+
+    def test_members_with_all_features_are_compared_on_one_scale(self, mixed, monkeypatch):
+        """With "fast" equal features count as 1 on both sides, and never on one alone."""
+        seen = []
+        to = Likeness.to
+
+        def spied(self, memberships, weights):
+            seen.append(to(self, memberships, weights))
+            return seen[-1]
+
+        monkeypatch.setattr(Likeness, "to", spied)
+        ClusterBasedPCE(5, distance="fast").fit([member.labels() for member in mixed])
+        assert min(alike.min() for alike in seen) >= 0.5
+
     def test_groups_that_win_no_row_are_made_anew(self, mixed):
         with pytest.warns(DroppedClusterWarning, match="6 clusters, 7 were asked for"):
             ClusterBasedPCE(7, refine=False).fit(mixed)

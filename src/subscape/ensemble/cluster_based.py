@@ -14,11 +14,11 @@ from subscape.algorithms.progress import Watch
 from subscape.kernels.tanimoto import projective_similarities
 from subscape.measures.stacked import Stack, stack
 
-from .base import COMMON, ConsensusMethod, Floats, assembled, knows_features
+from .base import COMMON, ConsensusMethod, Floats, assembled, by_first_choice, knows_features
 from .members import Ensemble
 from .metaclusters import METHODS, check_number, metaclusters, renumbered
 from .refinement import STARTS, Likeness, member_groups, refined
-from .voting import Ballot, Votes, ballot, count_votes, shared_mass, winners
+from .voting import Ballot, Votes, ballot, count_votes, shared_mass, widened, winners
 
 
 class ClusterBasedPCE(ConsensusMethod):
@@ -42,7 +42,8 @@ class ClusterBasedPCE(ConsensusMethod):
     refine : bool, default=True
         Go on from these groups, as long as it brings the consensus nearer to the ensemble (the
         distance that the paper minimises): each cluster goes to the group whose consensus it
-        resembles most, and groups that win no row are made anew. False: vote once, as published.
+        resembles most, and groups that win no row are made anew. Looked at are rows that go to one
+        cluster and mean weights, whatever is returned. False: vote once, as published.
     assignment : {"hard", "soft", "auto"}, default="hard"
         Whether a row goes to one cluster or is shared (eq. 12). "auto" is the paper's rule: hard if
         all members are. Shared rows say little: of ten clusters the one that 90 % of the members
@@ -71,7 +72,8 @@ class ClusterBasedPCE(ConsensusMethod):
     labels_ : array of shape (n_rows,)
         Cluster of each row, -1 for noise.
     metaclusters_ : array of shape (total_clusters,)
-        Group of each cluster of the ensemble, members one after another.
+        Cluster of the consensus that each cluster of the ensemble went into, members one after
+        another; -1 for groups that won no row.
     support_ : array of shape (n_clusters, n_rows)
         Share of the voting members that have the row in a cluster of the group.
 
@@ -154,8 +156,7 @@ class ClusterBasedPCE(ConsensusMethod):
         similarity = projective_similarities(clusters.memberships, clusters.weights, self.distance)
         watch.step("compared", 1, 3)
         cast = ballot(clusters, self.noise)
-        knows = knows_features(ensemble)
-        groups = self._groups(clusters, similarity, cast, k, knows, np.random.default_rng(seed))
+        groups = self._groups(clusters, similarity, cast, k, np.random.default_rng(seed))
         watch.step("grouped", 2, 3)
         hard = self.assignment == "hard" or (
             self.assignment == "auto" and all(member.is_hard for member in ensemble)
@@ -164,11 +165,18 @@ class ClusterBasedPCE(ConsensusMethod):
         votes = count_votes(cast, clusters, groups, formed)
         memberships = self._rows(votes, cast, hard)
         weights = None
-        if knows:
+        if knows_features(ensemble):
             weights = feature_votes(clusters.weights, groups, formed, self.feature_rule, self.beta)
-        found = assembled(memberships, weights, X, ensemble.n_features, k)
-        kept = memberships.sum(axis=1) > 0
-        return Found(found, attributes={"metaclusters_": groups, "support_": votes.counts[kept]})
+        order = by_first_choice(memberships)
+        order = order[memberships[order].sum(axis=1) > 0]
+        weights = None if weights is None else weights[order]
+        found = assembled(memberships[order], weights, X, ensemble.n_features, k)
+        number = np.full(formed, -1)
+        number[order] = np.arange(len(order))
+        return Found(
+            found,
+            attributes={"metaclusters_": number[groups], "support_": votes.counts[order]},
+        )
 
     def _groups(
         self,
@@ -176,7 +184,6 @@ class ClusterBasedPCE(ConsensusMethod):
         similarity: Floats,
         cast: Ballot,
         k: int,
-        knows: bool,
         rng: np.random.Generator,
     ) -> NDArray[np.intp]:
         """The group of every cluster of the ensemble."""
@@ -189,15 +196,19 @@ class ClusterBasedPCE(ConsensusMethod):
             starts = [metaclusters(similarity, k, self.metaclustering, rng)]
         if not self.refine:
             return renumbered(starts[0])
-        wide = cast._replace(memberships=cast.memberships.astype(np.float64))
+        # Both products of every round are in float64: this spares a copy for each.
+        wide = widened(clusters.memberships)
+        same = cast.memberships is clusters.memberships
+        cast = cast._replace(memberships=wide if same else widened(cast.memberships))
 
         def vote(groups: NDArray[np.intp]) -> tuple[Floats, Floats | None]:
-            memberships = self._rows(count_votes(wide, clusters, groups, k), cast, hard=True)
-            weights = feature_votes(clusters.weights, groups, k) if knows else None
-            return memberships, weights
+            memberships = self._rows(count_votes(cast, clusters, groups, k), cast, hard=True)
+            if clusters.weights is None:
+                return memberships, None
+            return memberships, feature_votes(clusters.weights, groups, k)
 
-        likeness = Likeness(clusters, self.distance)
-        return renumbered(refined(starts, k, similarity, likeness, vote))
+        likeness = Likeness(clusters._replace(memberships=wide), self.distance)
+        return refined(starts, k, similarity, likeness, vote)
 
     def _rows(self, votes: Votes, cast: Ballot, hard: bool) -> Floats:
         """Memberships of the consensus."""

@@ -18,6 +18,8 @@ from subscape.kernels.tanimoto import cross_products, tanimoto
 from subscape.measures.projective import psi_of
 from subscape.measures.stacked import Stack, squared_norms
 
+from .metaclusters import renumbered
+
 Floats = NDArray[np.float64]
 Groups = NDArray[np.intp]
 
@@ -66,14 +68,13 @@ class Likeness:
     def __init__(self, clusters: Stack, how: str = "tanimoto") -> None:
         self.clusters = clusters
         self.how = how
-        self._memberships = clusters.memberships.astype(np.float64)
         self._rows = squared_norms(clusters, "objects")
         self._features = squared_norms(clusters, "features")
 
     def to(self, memberships: Floats, weights: Floats | None) -> Floats:
         """Of clusters with (K, n) memberships, best most of them 0, and (K, p) weights: (K, c)."""
         given = self.clusters
-        rows = cross_products(self._memberships, sparse.csr_array(memberships)).T
+        rows = cross_products(given.memberships, sparse.csr_array(memberships)).T
         own_rows = np.square(memberships).sum(axis=1)
         if weights is None or given.weights is None:
             return tanimoto(rows, own_rows, self._rows)
@@ -188,6 +189,7 @@ def refined(
     Returns
     -------
     (c,) array
+        Numbered by their first clusters.
     """
 
     def search(groups: Groups, rounds: int) -> Draft:
@@ -209,6 +211,7 @@ def _search(
 ) -> Draft:
     best: Draft | None = None
     idle = 0
+    groups = renumbered(groups)  # votes that are level go to the lower number
     for _ in range(rounds):
         memberships, weights = vote(groups)
         kept = np.flatnonzero(memberships.sum(axis=1) > 0)
@@ -237,4 +240,4 @@ def _regrouped(alike: Floats, kept: Groups, k: int, similarity: Floats) -> Group
         moved = similarity[centre] > near
         groups[moved] = group
         near[moved] = similarity[centre][moved]
-    return groups
+    return renumbered(groups)

@@ -151,6 +151,12 @@ def shared_mass(costs: Floats, power: float) -> Floats:
     return np.asarray(shares / shares.sum(axis=0))
 
 
+def widened(memberships: sparse.csr_array) -> sparse.csr_array:
+    """The same in float64; where the entries are is not copied."""
+    parts = memberships.data.astype(np.float64), memberships.indices, memberships.indptr
+    return sparse.csr_array(parts, memberships.shape)
+
+
 def _indicator(groups: NDArray[np.intp], k: int) -> sparse.csr_array:
     """(k, c) matrix with a 1 where a cluster belongs to a group."""
     number = len(groups)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -102,7 +103,12 @@ def squared_norms(given: Stack, on: str = "both") -> FloatArray:
     """Squared norms of the clusters' (rows, features) matrices, or of one side of them."""
     squares = np.ones(given.starts[-1])
     if on != "features":
-        squares *= np.asarray(given.memberships.astype(np.float64).power(2).sum(axis=1)).ravel()
+        rows = given.memberships
+        # Cluster by cluster: no wider copy of all memberships.
+        squares *= [
+            np.square(rows.data[start:end], dtype=np.float64).sum()
+            for start, end in itertools.pairwise(rows.indptr)
+        ]
     if on != "objects" and given.weights is not None:
         squares *= np.square(given.weights).sum(axis=1)
     return squares
