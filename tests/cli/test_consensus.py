@@ -11,6 +11,7 @@ from tests.strategies import random_bases
 
 from subscape import SubspaceClustering, load, save
 from subscape.cli.consensus import METHODS
+from subscape.datasets import planted_axes
 
 LABELS = [[0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1, -1]]
 MASKS = [[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[1, 0], [0, 1]]]
@@ -77,14 +78,17 @@ def test_files_of_noise_alone_are_left_out(run, three):
 
 
 def test_bad_input_is_one_line(refused, three):
-    assert "n_clusters=7 is more than the 6 clusters" in refused(
+    assert "-k 7 is more than the 6 clusters" in refused(
         "consensus", "one.subscape", "two.subscape", "-k", 7
     )
-    assert "pass the table" in refused("consensus", "one.subscape", "--method", "wspa")
+    assert "--table FILE" in refused("consensus", "one.subscape", "--method", "wspa")
     assert "no such file" in refused("consensus", "nothing.subscape").lower()
     bases = random_bases(np.random.default_rng(0), 2, 2, 1)
     save("bent.subscape", SubspaceClustering.from_labels([0, 0, 0, 0, 1, 1, 1, 1], bases=bases))
-    assert "oriented subspaces" in refused("consensus", "one.subscape", "bent.subscape")
+    unknown = refused("consensus", "one.subscape", "bent.subscape")
+    assert "oriented subspaces" in unknown and "--table FILE" in unknown
+    same = refused("consensus", "one.subscape", "-o", "same.csv", "--agreement", "same.csv")
+    assert "the same file" in same
     save("short.subscape", SubspaceClustering.from_labels([0, 1], n_features=2))
     assert "rows" in refused("consensus", "one.subscape", "short.subscape")
 
@@ -102,3 +106,42 @@ def test_a_missing_extra_is_one_line(refused, three, monkeypatch):
     assert "pip install subscape[pareto]" in refused(
         "consensus", "one.subscape", "--method", "moea"
     )
+
+
+class TestTablesInAnotherOrder:
+    """Weights that are estimated from a table belong to the columns and rows of their names."""
+
+    @pytest.fixture
+    def weights(self, run):
+        X, truth = planted_axes(60, 4, n_clusters=2, dims=2, random_state=0)
+        features, ids = ["a", "b", "c", "d"], [f"r{i}" for i in range(60)]
+        bases = random_bases(np.random.default_rng(0), 2, 4, 2)
+        save("bent.subscape", SubspaceClustering.from_labels(
+            truth.labels(), bases=bases, feature_names=features, row_names=ids))  # fmt: skip
+
+        def call(columns, rows):
+            lines = [",".join(["id", *(features[j] for j in columns)])]
+            lines += [",".join([ids[i], *map(str, X[i, columns])]) for i in rows]
+            Path("table.csv").write_text("\n".join(lines) + "\n")
+            result = run("consensus", "bent.subscape", "-k", 2, "--table", "table.csv", "--id",
+                         "id", "-o", "out.subscape", "--force")  # fmt: skip
+            assert result.exit_code == 0, result.stderr
+            return load("out.subscape").subspaces.weights
+
+        return call
+
+    def test_columns_and_rows_are_found_by_name(self, weights):
+        plain = weights([0, 1, 2, 3], range(60))
+        assert plain.max(axis=1).min() > 0.3
+        np.testing.assert_allclose(weights([2, 0, 3, 1], range(60)), plain)
+        shuffled = np.random.default_rng(1).permutation(60)
+        np.testing.assert_allclose(weights([0, 1, 2, 3], shuffled), plain)
+
+    def test_other_columns_and_rows_are_refused(self, weights, refused):
+        weights([0, 1, 2, 3], range(60))
+        text = Path("table.csv").read_text()
+        Path("table.csv").write_text(text.replace("id,a,", "id,z,"))
+        call = ("consensus", "bent.subscape", "-k", 2, "--table", "table.csv", "--id", "id")
+        assert "has no column 'a'" in refused(*call)
+        Path("table.csv").write_text(text.replace("r7,", "x7,"))
+        assert "has the row 'x7'" in refused(*call)

@@ -91,7 +91,7 @@ def test_labels_without_a_finder_have_indices_only(run, data, refused):
 
 def test_bad_input(refused, data):
     write_table("short.csv", data[:50])
-    assert "50 rows x 6 features, the result speaks of 120" in refused(
+    assert "50 rows x 6 features, the clustering speaks of 120" in refused(
         "validate", "result.subscape", "short.csv"
     )
     assert "n_foo=3" in refused("validate", "result.subscape", "data.csv", "-p", "n_foo=3")
@@ -100,7 +100,7 @@ def test_bad_input(refused, data):
     save("nothing.subscape", nothing)
     assert "holds no clusters" in refused("validate", "nothing.subscape", "data.csv")
     write_table("narrow.csv", data[:, :4], NAMES[:4])
-    assert "gives 120 rows x 4 features" in refused("validate", "result.subscape", "narrow.csv")
+    assert "no column 'f4'" in refused("validate", "result.subscape", "narrow.csv")
 
 
 def test_the_table_is_read_as_for_the_result(run, data):
@@ -127,3 +127,19 @@ def test_a_consensus_has_no_finder_to_repeat(run, refused, data):
     assert "--finder" in refused("validate", "one.subscape", "data.csv", "--quiet")
     alone = run("validate", "one.subscape", "data.csv", "--samples", 0, "--nulls", 0)
     assert alone.exit_code == 0, alone.output
+
+
+def test_rows_are_found_by_name(run, data):
+    names = [f"r{i}" for i in range(len(data))]
+    order = np.random.default_rng(0).permutation(len(data))
+    for path, rows in (("named.csv", range(len(data))), ("shuffled.csv", order)):
+        lines = [f"{names[i]}," + ",".join(map(str, data[i])) for i in rows]
+        header = ",".join(["id", *(f"f{j}" for j in range(data.shape[1]))])
+        Path(path).write_text("\n".join([header, *lines]) + "\n")
+    run("fit", "LAC", "named.csv", "-p", "n_clusters=3", "--id", "id",
+        "-o", "named.subscape")  # fmt: skip
+    command = ("validate", "named.subscape", "--id", "id", "--samples", 0, "--nulls", 0, "--json")
+    plain, shuffled = (run(*command[:2], path, *command[2:]) for path in
+                       ("named.csv", "shuffled.csv"))  # fmt: skip
+    assert plain.exit_code == 0, plain.output
+    assert json.loads(plain.stdout)["saved"] == pytest.approx(json.loads(shuffled.stdout)["saved"])

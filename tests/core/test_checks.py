@@ -10,7 +10,7 @@ import pytest
 from scipy import sparse
 
 from subscape.core import SubscapeError, Table
-from subscape.core.checks import check_table, column_names, constant_columns
+from subscape.core.checks import check_names, check_table, column_names, constant_columns
 from subscape.core.seeds import seed_sequence
 
 
@@ -261,3 +261,34 @@ class TestSeeds:
     def test_bad(self, seed):
         with pytest.raises(ValueError, match="random_state must be"):
             seed_sequence(seed)
+
+
+class TestNames:
+    X = np.arange(6.0).reshape(2, 3)
+
+    @pytest.mark.parametrize("make", [
+        lambda X, names: pd.DataFrame(X, columns=names),
+        lambda X, names: pl.DataFrame(X, schema=names),
+        lambda X, names: pa.table(dict(zip(names, X.T, strict=True))),
+        lambda X, names: Table.from_array(X, feature_names=names),
+    ])  # fmt: skip
+    def test_columns_must_be_the_same_and_in_order(self, make):
+        check_names(make(self.X, ["a", "b", "c"]), ("a", "b", "c"))
+        with pytest.raises(
+            SubscapeError, match="another order than in the clustering: 'c', 'b', 'a'"
+        ):
+            check_names(make(self.X, ["c", "b", "a"]), ("a", "b", "c"))
+        with pytest.raises(SubscapeError, match="not those of the clustering"):
+            check_names(make(self.X, ["a", "b", "d"]), ("a", "b", "c"))
+
+    def test_what_has_no_names_is_not_checked(self):
+        check_names(self.X, ("a", "b", "c"))
+        check_names(pd.DataFrame(self.X), ("a", "b", "c"))
+        check_names(pd.DataFrame(self.X, columns=["x", "y", "z"]), None)
+        check_names("table.parquet", ("a", "b", "c"))
+
+    def test_rows_of_tables_have_names(self):
+        table = Table.from_array(self.X, row_names=["r", "s"])
+        check_names(table, None, ("r", "s"))
+        with pytest.raises(SubscapeError, match="rows of the table are in another order"):
+            check_names(table, None, ("s", "r"))

@@ -52,8 +52,8 @@ def test_saved_and_loaded_whatever_the_kinds(tmp_path):
 def test_members_over_other_rows_or_features_are_refused():
     ensemble = Ensemble([labels(0, 0, 1)])
     for other, text in (
-        (labels(0, 1), "member 1 is over 2 rows, the first over 3"),
-        (labels(0, 0, 1, p=2), "member 1 is over 2 features, the first over 3"),
+        (labels(0, 1), "member 1 is over 2 rows, the first member over 3"),
+        (labels(0, 0, 1, p=2), "member 1 is over 2 features, the first member over 3"),
         (labels(-1, -1, -1), "member 1 has no clusters"),
     ):
         with pytest.raises(ValueError, match=text):

@@ -132,3 +132,23 @@ def test_psi_is_no_metric():
     assert psi_projective(one, parts) + psi_projective(parts, stranger) < 0.66
     doubled = SubspaceClustering.from_clusters([([0, 1], [0])] * 2, (4, 2))
     assert psi_projective(doubled, doubled.select([0])) == 0
+
+
+def test_label_vectors_take_the_features_of_whoever_has_some():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, (4, 12))
+    members = [SubspaceClustering.from_labels(one, n_features=3) for one in labels[:3]]
+
+    class Fitted:
+        clustering_ = members[0]
+
+    goal = SubspaceClustering.from_labels(labels[3], n_features=3)
+    for on in ("objects", "both"):
+        expected = theta(members[0], members, goal, on)
+        assert theta(labels[0], members, labels[3], on) == expected
+        assert theta(Fitted(), members, labels[3], on) == expected
+        assert nmi_projective(Fitted(), labels[3], on) == nmi_projective(members[0], goal, on)
+        assert upsilon(Fitted(), members, on) == upsilon(members[0], members, on)
+    assert psi_projective(labels[0], [Fitted(), goal]) == psi_projective(
+        members[0], [*members[:1], goal]
+    )

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from subscape.core.errors import count
 
 from .inputs import read_files, shape_option
+
+if TYPE_CHECKING:
+    from subscape.core import SubspaceClustering
 
 #: What ``--method`` calls each method, and the parameters that make it so.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -91,14 +94,15 @@ def consensus(
     for target in (output, agreement):
         if target is not None and Path(target).exists() and not force:
             raise FileExistsError(f"{target} exists; --force replaces it")
+    if output is not None and agreement is not None and Path(output) == Path(agreement):
+        raise ValueError(f"--output and --agreement are the same file, {output}")
     sources = [source for file in read_files(files, shape) for source in file]
     members = [source.clustering for source in sources if source.clustering.n_clusters]
     silent = [source.name for source in sources if not source.clustering.n_clusters]
     if silent:
         click.echo(f"note: left out, every row is noise: {', '.join(silent)}", err=True)
-    found, agreed = _merged(
-        members, method, n_clusters, noise, seed, _numbers(table, id_column, labels)
-    )
+    X = None if table is None or not members else _numbers(table, id_column, labels, members[0])
+    found, agreed = _merged(members, method, n_clusters, noise, seed, X)
     if output is not None:
         from subscape.core.formats import write_clusterings
 
@@ -141,9 +145,13 @@ def _merged(
     return found, agreement(found, ensemble)
 
 
-def _numbers(table: str | None, id_column: str | None, labels: tuple[str, ...]) -> Any:
-    if table is None:
-        return None
+def _numbers(
+    table: str, id_column: str | None, labels: tuple[str, ...], member: SubspaceClustering
+) -> Any:
+    """The table, with rows and columns in the order of the clusterings."""
     from .finder_inputs import read_matrix
 
-    return read_matrix(table, id_column, labels, None, None).X
+    matrix = read_matrix(table, id_column, labels, None, None)
+    if member.n_features == 1 and member.feature_names is None:  # plain labels
+        return matrix.X
+    return matrix.like(member, table)[0].X

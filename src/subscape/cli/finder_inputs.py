@@ -110,6 +110,48 @@ class Matrix(NamedTuple):
             return None
         return tuple(self.row_names[i] for i in self.kept)
 
+    def like(self, clustering: SubspaceClustering, path: str) -> tuple[Matrix, SubspaceClustering]:
+        """The columns and rows of a clustering, by name where both have names.
+
+        Rows that were left out of the matrix are left out of the clustering, too.
+        """
+        import numpy as np
+
+        matrix, rows = self, clustering.row_names
+        columns = clustering.feature_names
+        if columns is not None and columns != self.feature_names:
+            if not set(columns) <= set(self.feature_names):
+                absent = [name for name in columns if name not in self.feature_names]
+                raise ValueError(
+                    f"{path} has no column {absent[0]!r}, which the clustering speaks of; read the "
+                    "table as for the clustering (--nominal, --label)"
+                )
+            order = [self.feature_names.index(name) for name in columns]
+            matrix = matrix._replace(X=self.X[:, order], feature_names=columns)
+        names = self.kept_names
+        if rows is not None and names is not None and set(names) <= set(rows):
+            place = {name: i for i, name in enumerate(names)}
+            if len(place) < len(names) and names != rows:
+                raise ValueError(f"{path} has rows of the same name, which can't be matched by it")
+            if names != rows:
+                kept = [i for i, name in enumerate(rows) if name in place]
+                order = [place[rows[i]] for i in kept]
+                matrix = matrix._replace(X=matrix.X[order], kept=matrix.kept[order])
+                if len(kept) < len(rows):
+                    clustering = clustering.restrict(rows=np.array(kept))
+        elif rows is not None and names is not None:
+            strange = next(name for name in names if name not in set(rows))
+            raise ValueError(f"{path} has the row {strange!r}, which the clustering doesn't know")
+        elif clustering.n_rows == self.n_rows > len(self.kept):
+            clustering = clustering.restrict(rows=self.kept)
+        if matrix.X.shape != clustering.shape:
+            raise ValueError(
+                f"{path} gives {matrix.X.shape[0]} rows x {matrix.X.shape[1]} features, the "
+                f"clustering speaks of {clustering.n_rows} x {clustering.n_features}; read the "
+                "table as for the clustering (--nominal, --missing, --id, --label)"
+            )
+        return matrix, clustering
+
     def scaled(self, how: str, kind: str = "axis") -> tuple[Any, Matrix]:
         """The columns on one scale, as a table with names, and the matrix that remembers it.
 

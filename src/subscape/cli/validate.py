@@ -93,11 +93,9 @@ def validate(
         shape = (matrix.n_rows, len(matrix.feature_names))
         clustering = the_only(read_files([result], shape)[0], result).clustering
     entry, finder = _finder(clustering, name, parameters, samples > 0 or nulls > 0)
-    if clustering.n_rows == matrix.n_rows > len(matrix.kept):
-        clustering = clustering.restrict(rows=matrix.kept)
+    matrix, clustering = matrix.like(clustering, table)
     kind = "axis" if entry is None else entry.kind
     X = matrix.scaled(str(how["scale"]), kind)[0].to_numpy()
-    X = _ordered(X, matrix.feature_names, clustering, table)
     work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
     report = _validated(X, clustering, finder, samples, share, nulls, seed, work)
     if wants_json:
@@ -172,20 +170,6 @@ def _finder(
             )
         chosen[key] = typed_value(value)
     return entry, finder.set_params(**chosen)
-
-
-def _ordered(X: Any, names: tuple[str, ...], clustering: SubspaceClustering, table: str) -> Any:
-    """The columns that the clustering speaks of, in its order."""
-    wanted = clustering.feature_names
-    if wanted is not None and wanted != names and set(wanted) <= set(names):
-        X = X[:, [names.index(name) for name in wanted]]
-    if X.shape != clustering.shape:
-        raise ValueError(
-            f"{table} gives {X.shape[0]} rows x {X.shape[1]} features, the result speaks of "
-            f"{clustering.n_rows} x {clustering.n_features}; read the table as for the result "
-            "(--nominal, --missing, --id, --label)"
-        )
-    return X
 
 
 def _validated(

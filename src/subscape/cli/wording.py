@@ -9,6 +9,8 @@ _OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
 _WORDS = (
     ("pass force=True (--force)", "pass --force"),
     ("header=False", "--no-header"),
+    ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
+    ("n_clusters=", "-k "),
     (
         "restrict() and embed() bring clusterings to one table",
         "In Python, restrict() and embed() bring clusterings to one table",

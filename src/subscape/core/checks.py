@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,6 +71,34 @@ def column_names(X: Any) -> list[str] | None:
         if names is not None and not callable(names):
             return [str(name) for name in names]
     return None
+
+
+def check_names(X: Any, features: Sequence[str] | None, rows: Sequence[str] | None = None) -> None:
+    """Refuse a table whose columns or rows are named otherwise than those of a clustering.
+
+    Parameters
+    ----------
+    X : data frame, Table or array
+        Names that are no text, such as the numbers of a data frame made of an array, don't count.
+    features, rows : sequence of str or None
+        Names that the clustering has.
+    """
+    labels = getattr(X, "column_names", getattr(X, "columns", ()))
+    named = callable(labels) or all(isinstance(label, str) for label in labels)
+    theirs = {"columns": column_names(X) if named else None, "rows": getattr(X, "row_names", None)}
+    for what, ours in (("columns", features), ("rows", rows)):
+        found = theirs[what]
+        if ours is None or found is None or list(found) == list(ours):
+            continue
+        if sorted(found) == sorted(ours):
+            raise SubscapeError(
+                f"the {what} of the table are in another order than in the clustering: "
+                f"{listing(found, 3)} instead of {listing(ours, 3)}"
+            )
+        raise SubscapeError(
+            f"the {what} of the table are not those of the clustering: {listing(found, 3)} instead "
+            f"of {listing(ours, 3)}"
+        )
 
 
 def check_magnitude(array: NDArray[Any], who: str) -> None:

@@ -19,6 +19,9 @@ from .members import Ensemble
 from .metaclusters import cut
 from .voting import Ballot
 
+#: Rows that are joined at this height at most are in the same clusters of all members.
+NEVER_APART = 1e-9
+
 
 class EvidenceAccumulation(RowMethod):
     """Evidence accumulation: a dendrogram of the rows by how often members join them.
@@ -90,7 +93,9 @@ class EvidenceAccumulation(RowMethod):
             return np.zeros(1, np.intp)
         apart = squareform(1.0 - coassociation(task.cast, rows), checks=False)
         merges = linkage(apart, self.linkage)
-        return cut(merges, task.k or longest_lived(merges[:, 2]))
+        # Rows that all members join stay together, however many clusters are asked for.
+        distinct = 1 + int((merges[:, 2] > NEVER_APART).sum())
+        return cut(merges, min(distinct, task.k or longest_lived(merges[:, 2])))
 
 
 def coassociation(cast: Ballot, rows: NDArray[np.intp]) -> Floats:

@@ -19,7 +19,7 @@ from subscape.core.format_labels import harmless
 from subscape.core.markup import records_card
 from subscape.measures.stacked import Stack, similarities, stack
 
-from .members import Ensemble, check_member
+from .members import Ensemble, check_same_table
 from .voting import ballot
 
 Floats = NDArray[np.float64]
@@ -174,8 +174,7 @@ def agreement(consensus: Any, ensemble: Any) -> Agreement:
     """
     members = Ensemble.of(ensemble)
     ours = as_clustering(getattr(consensus, "clustering_", consensus), like=members[0])
-    if ours.n_clusters:
-        check_member(members[0], ours, 0)
+    check_same_table(members[0], ours, "the consensus")
     side = "objects" if members.is_oriented or ours.kind == "oriented" else "both"
     theirs = stack(list(members), features=side == "both")
     labels = ours.labels()

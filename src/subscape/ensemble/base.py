@@ -15,7 +15,7 @@ from subscape.algorithms.base import Found
 from subscape.algorithms.numbering import by_first_row
 from subscape.algorithms.progress import Watch
 from subscape.core import SubspaceClustering, Table, WeightedSubspaces
-from subscape.core.checks import check_table
+from subscape.core.checks import check_names, check_table, column_names
 from subscape.core.errors import (
     DroppedClusterWarning,
     ShapeMismatchError,
@@ -75,15 +75,16 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
         self._validate_params()
         members = Ensemble.of(ensemble)
         if X is not None:
-            X = check_table(X.to_numpy() if isinstance(X, Table) else X, type(self).__name__)
-            members = _widened(members, X.shape[1])
+            members, X = self._read(members, X)
         table = self._table(members, X)
+        self._forget()
         watch = Watch(
             type(self).__name__, getattr(self, "progress", None), getattr(self, "max_time", None)
         )
         seed = seed_sequence(getattr(self, "random_state", None))
         if getattr(self, "noise", None) == "majority" and _all_noise(members):
-            found = _nothing(members)
+            self._k(members)
+            found = _nothing(members, self._without_clusters(members))
         else:
             found = self._combine(members, table, seed, watch)
         self.clustering_ = found.clustering.with_names(
@@ -98,10 +99,37 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
         watch.close()
         return self
 
+    def fit_predict(self, ensemble: Any, X: Any = None) -> NDArray[np.int64]:
+        """Merge the members and return one label per row, -1 for noise.
+
+        Parameters
+        ----------
+        ensemble, X
+            As in :meth:`fit`.
+        """
+        return self.fit(ensemble, X).labels_
+
     def _combine(
         self, ensemble: Ensemble, X: Floats | None, seed: np.random.SeedSequence, watch: Watch
     ) -> Found:
         raise NotImplementedError(f"{type(self).__name__} must implement _combine")
+
+    def _without_clusters(self, ensemble: Ensemble) -> dict[str, Any]:
+        """The fitted attributes of the method where every row is noise."""
+        return {}
+
+    def _forget(self) -> None:
+        """Drop what an earlier fit has left."""
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+
+    def _read(self, members: Ensemble, X: Any) -> tuple[Ensemble, Any]:
+        """The table as numbers; members that are plain labels take its features."""
+        names = members.names
+        table = check_table(X.to_numpy() if isinstance(X, Table) else X, type(self).__name__)
+        if table.shape[1] == members.n_features:
+            check_names(X, names["feature_names"], names["row_names"])
+        return _widened(members, table.shape[1], column_names(X)), table
 
     def _table(self, ensemble: Ensemble, X: Any) -> Floats | None:
         who = type(self).__name__
@@ -148,7 +176,7 @@ def _all_noise(ensemble: Ensemble) -> bool:
     return bool((2 * absent > len(ensemble)).all())
 
 
-def _nothing(ensemble: Ensemble) -> Found:
+def _nothing(ensemble: Ensemble, attributes: dict[str, Any]) -> Found:
     warnings.warn(
         "every row is left out as noise by more than half of the members, so the consensus has no "
         'clusters; pass noise="abstain" to let the others decide',
@@ -156,7 +184,7 @@ def _nothing(ensemble: Ensemble) -> Found:
         stacklevel=3,
     )
     shape = ensemble.n_rows, ensemble.n_features
-    return Found(SubspaceClustering.from_clusters([], shape))
+    return Found(SubspaceClustering.from_clusters([], shape), attributes=attributes)
 
 
 def knows_features(ensemble: Ensemble) -> bool:
@@ -166,14 +194,14 @@ def knows_features(ensemble: Ensemble) -> bool:
     )
 
 
-def _widened(ensemble: Ensemble, n_features: int) -> Ensemble:
+def _widened(ensemble: Ensemble, n_features: int, names: list[str] | None) -> Ensemble:
     """An ensemble of plain labels, over the features of the table instead of a single one."""
     plain = not ensemble.is_oriented and not knows_features(ensemble)
     if ensemble.n_features > 1 or n_features == 1 or not plain:
         return ensemble
     return Ensemble([
         SubspaceClustering(m.members, np.ones((m.n_clusters, n_features), bool),
-                           row_names=m.row_names)
+                           row_names=m.row_names, feature_names=names)
         for m in ensemble
     ])  # fmt: skip
 

@@ -178,6 +178,10 @@ class ClusterBasedPCE(ConsensusMethod):
             attributes={"metaclusters_": number[groups], "support_": votes.counts[order]},
         )
 
+    def _without_clusters(self, ensemble: Ensemble) -> dict[str, Any]:
+        return {"metaclusters_": np.full(ensemble.total_clusters, -1),
+                "support_": np.zeros((0, ensemble.n_rows))}  # fmt: skip
+
     def _groups(
         self,
         clusters: Stack,

@@ -200,6 +200,9 @@ class EMPCE(ConsensusMethod):
         }
         return Found(found, len(best.history) // 2, fitted)
 
+    def _without_clusters(self, ensemble: Ensemble) -> dict[str, Any]:
+        return {"memberships_": np.zeros((0, ensemble.n_rows)), "objective_": 0.0, "history_": []}
+
 
 def row_statistics(cast: Ballot, weights: Floats, rows: NDArray[np.intp]) -> RowStatistics:
     """What the members say about the features of each of these rows."""

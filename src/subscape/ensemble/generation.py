@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,6 +166,8 @@ def _flavours(given: Sequence[str] | str | None, finders: list[Any]) -> list[str
         given = FLAVOURS if all(isinstance(f, LAC) for f in finders) else None
     if given is None:
         return [None]
+    if not isinstance(given, Collection):
+        raise TypeError(f"flavours must be names of flavours or None, got {given!r}")
     for flavour in given:
         if flavour not in FLAVOURS:
             raise SubscapeError(f"unknown flavour {flavour!r}; known are {', '.join(FLAVOURS)}")
@@ -177,6 +179,8 @@ def _flavours(given: Sequence[str] | str | None, finders: list[Any]) -> list[str
 def _ranges(given: Mapping[str, Any] | None, finders: list[Any]) -> dict[str, Any]:
     if given is None:
         return {"h": H_RANGE} if any(isinstance(f, LAC) for f in finders) else {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f'vary must be a mapping such as {{"h": (0.1, 1.0)}}, got {given!r}')
     known = set().union(*(finder.get_params() for finder in finders))
     for name, how in given.items():
         if name not in known:
@@ -196,6 +200,11 @@ def _ranges(given: Mapping[str, Any] | None, finders: list[Any]) -> dict[str, An
                     f"vary[{name!r}] = {how!r} is drawn on a logarithmic scale and must be "
                     "positive; for other distributions pass a function of a generator"
                 )
+        elif not callable(how) and (not isinstance(how, Collection) or isinstance(how, str)):
+            raise SubscapeError(
+                f"vary[{name!r}] must be a range (low, high), a list of values or a function, got "
+                f"{how!r}"
+            )
         elif not callable(how) and not len(how):
             raise SubscapeError(f"vary[{name!r}] has no values to choose from")
     return dict(given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Integral
 from pathlib import Path
 from typing import Any, overload
 
@@ -60,9 +61,7 @@ class Ensemble(Sequence[SubspaceClustering]):
         >>> len(Ensemble.of([[0, 0, 1], [0, 1, 1]]))
         2
         """
-        if isinstance(given, SubspaceClustering) or hasattr(given, "clustering_"):
-            given = [given]
-        ensemble = given if isinstance(given, Ensemble) else cls(given)
+        ensemble = given if isinstance(given, Ensemble) else cls(listed(given))
         if not len(ensemble):
             raise SubscapeError("the ensemble is empty: it needs at least one clustering")
         return ensemble
@@ -171,6 +170,21 @@ class Ensemble(Sequence[SubspaceClustering]):
         )
 
 
+def listed(given: Any) -> list[Any]:
+    """The members of what is given as an ensemble; a single clustering is one of one member."""
+    if isinstance(given, SubspaceClustering) or hasattr(given, "clustering_"):
+        return [given]
+    if not isinstance(given, Iterable) or isinstance(given, (str, bytes)):
+        raise TypeError(f"an ensemble is a list of clusterings or label vectors, got {given!r}")
+    members = list(given)
+    if members and all(isinstance(one, Integral) for one in members):
+        raise TypeError(
+            "an ensemble is a list of clusterings or label vectors, got a single label vector; "
+            "put it into a list"
+        )
+    return members
+
+
 def check_member(
     first: SubspaceClustering, member: SubspaceClustering, i: int, *, features: bool = True
 ) -> None:
@@ -180,18 +194,25 @@ def check_member(
             f"member {i} has no clusters (all {member.n_rows} rows are noise), so it can't vote; "
             "leave it out"
         )
+    check_same_table(first, member, f"member {i}", features=features)
+
+
+def check_same_table(
+    first: SubspaceClustering, member: SubspaceClustering, who: str, *, features: bool = True
+) -> None:
+    """Refuse a clustering over other rows or features than the first member."""
     for what in ("rows", "features") if features else ("rows",):
         ours, theirs = getattr(first, f"n_{what}"), getattr(member, f"n_{what}")
         if ours != theirs:
             raise ShapeMismatchError(
-                f"member {i} is over {theirs} {what}, the first over {ours}; bring them together "
+                f"{who} is over {theirs} {what}, the first member over {ours}; bring them together "
                 "with restrict(rows, features) or embed(rows, features, shape=...)"
             )
         named = [getattr(c, f"{what[:-1]}_names") for c in (first, member)]
         if None not in named and named[0] != named[1]:
             only = sorted(set(named[0]) ^ set(named[1]))
             raise ShapeMismatchError(
-                f"member {i} names its {what} differently from the first ("
+                f"{who} names its {what} differently from the first member ("
                 + (f"not in both: {listing(only)}" if only else "the same names in another order")
                 + "); bring it into the first's order with restrict(rows, features)"
             )

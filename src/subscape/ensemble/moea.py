@@ -169,13 +169,20 @@ class MOEAPCE(ConsensusMethod):
         if self.assignment == "hard":
             rows = (rows.argmax(axis=0) == np.arange(k)[:, None]).astype(np.float64)
         rows[:, cast.noise] = 0.0
+        feature_names, row_names = ensemble.names["feature_names"], ensemble.names["row_names"]
         fitted = {
-            "front_": tuple(_as_clustering(solution, cast.noise) for solution in solutions),
+            "front_": tuple(
+                _as_clustering(solution, cast.noise).with_names(feature_names, row_names)
+                for solution in solutions
+            ),
             "front_distances_": distances,
             "hypervolumes_": np.array(volumes),
         }
         found = assembled(rows, chosen.weights, X, ensemble.n_features, k)
         return Found(found, len(volumes) - 1, fitted)
+
+    def _without_clusters(self, ensemble: Ensemble) -> dict[str, Any]:
+        return {"front_": (), "front_distances_": np.empty((0, 2)), "hypervolumes_": np.empty(0)}
 
     def _search(
         self, judge: Judge, memberships: Any, clusters: Stack, k: int, rng: np.random.Generator,

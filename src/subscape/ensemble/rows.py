@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from subscape.kernels.tanimoto import projective_similarities
 from subscape.measures.stacked import Stack, stack
 
 from .graphs import parts_of, spectral_vectors
-from .members import check_member
+from .members import check_member, listed
 from .metaclusters import check_number
 from .voting import ballot, count_votes, winners
 
@@ -123,6 +124,10 @@ def consensus_rows(
     >>> found.row_agreement.round(2)
     array([1.  , 1.  , 0.67, 1.  , 1.  , 1.  ])
     """
+    if n_clusters is not None and (
+        isinstance(n_clusters, bool) or not isinstance(n_clusters, Integral)
+    ):
+        raise TypeError(f"n_clusters must be a whole number or None, got {n_clusters!r}")
     if noise not in ("majority", "abstain"):
         raise SubscapeError(f'noise must be "majority" or "abstain", got {noise!r}')
     members, weigh = _members(clusterings, weights)
@@ -161,7 +166,7 @@ def _members(
 ) -> tuple[list[SubspaceClustering], Floats]:
     members = [
         member if isinstance(member, SubspaceClustering) else as_clustering(member)
-        for member in clusterings
+        for member in listed(clusterings)
     ]
     if not members:
         raise SubscapeError("the ensemble is empty: it needs at least one clustering")

@@ -18,8 +18,9 @@ class Ballot(NamedTuple):
 
     Attributes
     ----------
-    memberships : sparse array of shape (c, n), float32
-        Memberships of all clusters; a row in several clusters of one member shares its vote.
+    memberships : sparse array of shape (c, n)
+        Memberships of all clusters; a row in several clusters of one member shares its vote (in
+        float64, so that votes that are level stay so).
     present : array of shape (m, n), bool, or None
         Which member has the row in some cluster; None if all have all rows.
     noise : array of shape (n,), bool
@@ -60,7 +61,7 @@ def ballot(clusters: Stack, noise: str = "majority") -> Ballot:
             entries.data * np.where(scale > 0, scale, 1)[clusters.owners[entries.row], entries.col]
         )
         memberships = sparse.csr_array(
-            (data.astype(np.float32), memberships.indices, memberships.indptr), memberships.shape
+            (data, memberships.indices, memberships.indptr), memberships.shape
         )
     present = totals.toarray() > 0
     absent = m - present.sum(axis=0)

@@ -145,7 +145,7 @@ def description_length(
     0.22
     """
     table = streamed(X, "description_length")
-    given = clustering_of(clustering, table)
+    given = clustering_of(clustering, table, X)
     plan = planned_flats(given, flat_dims)
     everything = moments_of(table, Part(np.arange(len(table), dtype=np.int32), None))
     refuse_bad_sums(X, "description_length", [everything])

@@ -15,7 +15,7 @@ from subscape.core import (
     WeightedSubspaces,
     as_clustering,
 )
-from subscape.core.checks import check_table
+from subscape.core.checks import check_names, check_table
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.kernels.blocks import as_blocks, check_blocks, is_source
 from subscape.kernels.device_blocks import same_device
@@ -101,8 +101,11 @@ def refuse_bad_sums(X: Any, who: str, moments: Iterable[Moments]) -> None:
         check_table(X.to_numpy() if isinstance(X, Table) else X, who)
 
 
-def clustering_of(given: Any, table: Numbers) -> SubspaceClustering:
-    """``given`` as a clustering of the table; a label vector takes all its features."""
+def clustering_of(given: Any, table: Numbers, X: Any = None) -> SubspaceClustering:
+    """``given`` as a clustering of the table; a label vector takes all its features.
+
+    ``X`` is what the table was read from: where both have names they must be the same.
+    """
     same_device(table, given)
     whole = isinstance(given, SubspaceClustering) or hasattr(given, "clustering_")
     if whole or np.ndim(given) != 1:
@@ -115,6 +118,7 @@ def clustering_of(given: Any, table: Numbers) -> SubspaceClustering:
             f"{clustering.n_rows} x {clustering.n_features}; score it on the table that was "
             "clustered"
         )
+    check_names(X, clustering.feature_names, clustering.row_names)
     return clustering
 
 

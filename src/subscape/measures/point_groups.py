@@ -122,7 +122,7 @@ def point_groups(X: Any, clustering: Any, space: str, who: str, least: int = 2) 
     if space not in SPACES:
         raise SubscapeError(f"space must be 'full' or 'subspace', got {space!r}")
     table = check_table(X.to_numpy() if isinstance(X, Table) else X, who)
-    given = clustering_of(clustering, table)
+    given = clustering_of(clustering, table, X)
     if given.is_hard and given.n_clusters and given.members.clusters_per_row().max() > 1:
         raise UnsupportedKindError(
             f"{who} needs each row in at most one cluster, and here clusters share rows; select "

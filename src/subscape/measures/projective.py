@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax, xlogy
 
 from subscape.core import SubspaceClustering, as_clustering
-from subscape.core.checks import check_table, constant_columns
+from subscape.core.checks import check_names, check_table, constant_columns
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 
 from .pairwise import same_table
@@ -70,7 +70,8 @@ def nmi_projective(a: Any, b: Any, on: str = "both") -> float:
     >>> round(nmi_projective(a, b, on="objects"), 12), round(nmi_projective(a, b), 12)
     (1.0, 0.0)
     """
-    return float(nmi_table(_one(a, b), _one(b, a), on)[0, 0])
+    like = _pattern(a, b)
+    return float(nmi_table(_one(a, like), _one(b, like), on)[0, 0])
 
 
 def theta(consensus: Any, ensemble: Any, reference: Any, on: str = "both") -> float:
@@ -100,9 +101,10 @@ def theta(consensus: Any, ensemble: Any, reference: Any, on: str = "both") -> fl
     >>> round(theta(truth, [truth, [0, 0, 1, 1, 1, 1]], truth, on="objects"), 4)
     0.2604
     """
-    goal = _one(reference, consensus)
-    members = nmi_table(_many(ensemble, consensus), goal, on)
-    return float(nmi_table(_one(consensus, reference), goal, on)[0, 0] - members.mean())
+    like = _pattern(consensus, reference, ensemble)
+    goal = _one(reference, like)
+    members = nmi_table(_many(ensemble, like), goal, on)
+    return float(nmi_table(_one(consensus, like), goal, on)[0, 0] - members.mean())
 
 
 def upsilon(consensus: Any, ensemble: Any, on: str = "both", *, self_pairs: bool = False) -> float:
@@ -134,7 +136,8 @@ def upsilon(consensus: Any, ensemble: Any, on: str = "both", *, self_pairs: bool
     >>> round(upsilon([0, 0, 0, 1, 1, 1], members, on="objects"), 3)
     1.589
     """
-    members = _many(ensemble, consensus)
+    like = _pattern(consensus, ensemble)
+    members = _many(ensemble, like)
     if len(members) < 2 and not self_pairs:
         raise SubscapeError(
             f"upsilon needs an ensemble of at least two members, got {len(members)}"
@@ -144,7 +147,7 @@ def upsilon(consensus: Any, ensemble: Any, on: str = "both", *, self_pairs: bool
     mean = float(pairs.mean())
     if mean == 0:
         raise SubscapeError("the members share nothing (mean NMI 0): there is nothing to divide by")
-    return float(nmi_table(_one(consensus, members[0]), members, on).mean() / mean)
+    return float(nmi_table(_one(consensus, like), members, on).mean() / mean)
 
 
 def psi_objects(consensus: Any, ensemble: Any) -> float:
@@ -277,6 +280,7 @@ def lac_weights(
         raise SubscapeError(f'scale must be "std" or None, got {scale!r}')
     table = np.asarray(check_table(X, "lac_weights"), np.float64)
     given = as_clustering(clustering)
+    check_names(X, given.feature_names)
     if given.n_rows != len(table):
         raise ShapeMismatchError(
             f"the table has {len(table)} rows, the clustering {given.n_rows}; both must speak of "
@@ -301,20 +305,32 @@ def lac_weights(
 # -- tables over whole ensembles ------------------------------------------------------------------
 
 
-def _one(given: Any, like: Any) -> list[SubspaceClustering]:
-    """A single clustering as a list; a label vector takes the features of the other side."""
-    pattern = like if isinstance(like, SubspaceClustering) else None
-    return [as_clustering(given, like=pattern)]
+def _pattern(*given: Any) -> SubspaceClustering | None:
+    """The first clustering among arguments and the members of ensembles: who has features."""
+    for one in given:
+        whole = getattr(one, "clustering_", one)
+        if isinstance(whole, SubspaceClustering):
+            return whole
+        if isinstance(one, Sequence) and not isinstance(one, str) and len(one):
+            found = None if np.isscalar(one[0]) else _pattern(*one)
+            if found is not None:
+                return found
+    return None
 
 
-def _many(ensemble: Any, like: Any) -> list[SubspaceClustering]:
+def _one(given: Any, like: SubspaceClustering | None) -> list[SubspaceClustering]:
+    """A single clustering as a list; a label vector takes the features of ``like``."""
+    return [as_clustering(given, like=like)]
+
+
+def _many(ensemble: Any, like: SubspaceClustering | None) -> list[SubspaceClustering]:
     """The members of an ensemble; one clustering is an ensemble of its own."""
     if isinstance(ensemble, SubspaceClustering) or hasattr(ensemble, "clustering_"):
         return _one(ensemble, like)
     members = list(ensemble)
     if not members:
         raise SubscapeError("the ensemble is empty: it needs at least one clustering")
-    if np.ndim(members[0]) == 0 and not isinstance(members[0], SubspaceClustering):
+    if np.isscalar(members[0]):  # one label vector
         return _one(ensemble, like)
     return [_one(member, like)[0] for member in members]
 
@@ -355,11 +371,9 @@ def _shares(given: Stack, on: str) -> tuple[FloatArray, FloatArray]:
 
 
 def _psi(consensus: Any, ensemble: Any, on: str) -> float:
-    like = ensemble if isinstance(ensemble, SubspaceClustering) else None
-    if like is None and not isinstance(consensus, SubspaceClustering):
-        like = next((m for m in _many(ensemble, None) if isinstance(m, SubspaceClustering)), None)
+    like = _pattern(consensus, ensemble)
     one = _one(consensus, like)
-    first, second = _stacks(one, _many(ensemble, one[0]), features=on != "objects")
+    first, second = _stacks(one, _many(ensemble, like), features=on != "objects")
     return float(psi_of(similarities(first, second, on), second.starts).sum())
 
 

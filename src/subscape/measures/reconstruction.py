@@ -152,7 +152,7 @@ def sre(
     _check_choice("units", units, ("data", "variance"))
     _check_choice("noise", noise, ("cluster", "ignore"))
     table = streamed(X, "sre")
-    given = clustering_of(clustering, table)
+    given = clustering_of(clustering, table, X)
     plan = planned_flats(given, flat_dims)
     _, flats, n_lonely = _fitted(table, given, plan)
     refuse_bad_sums(X, "sre", [flat.moments for flat in flats])
@@ -237,7 +237,7 @@ def loss_by_dim(X: ArrayLike, clustering: Any) -> FloatArray:
     array([0.667, 0.   , 0.   ])
     """
     table = streamed(X, "loss_by_dim")
-    given = clustering_of(clustering, table)
+    given = clustering_of(clustering, table, X)
     p = table.shape[1]
     losses, moments = np.zeros(p + 1), []
     for part in parts_of(given):
@@ -258,7 +258,7 @@ def fitted_parts(
     X: Any, table: Numbers, clustering: Any, flat_dims: FlatDims, who: str
 ) -> list[tuple[Part, FittedFlat]]:
     """Rows and flat of every cluster and, last, of the noise if there is any."""
-    given = clustering_of(clustering, table)
+    given = clustering_of(clustering, table, X)
     parts, flats, _ = _fitted(table, given, planned_flats(given, flat_dims))
     refuse_bad_sums(X, who, [flat.moments for flat in flats])
     return list(zip(parts, flats, strict=True))

@@ -10,7 +10,7 @@ from scipy.linalg import eigh
 
 from subscape.core import as_clustering
 from subscape.core.errors import SubscapeError
-from subscape.ensemble.members import Ensemble
+from subscape.ensemble.members import Ensemble, check_same_table
 from subscape.kernels.tanimoto import projective_similarities
 from subscape.measures.stacked import similarities, stack
 
@@ -84,6 +84,7 @@ class ClusterMapDisplay:
         """
         members = Ensemble.of(ensemble)
         given = as_clustering(getattr(consensus, "clustering_", consensus), like=members[0])
+        check_same_table(members[0], given, "the consensus")
         if given.n_clusters == 0:
             raise SubscapeError("the consensus has no clusters: every row is noise")
         by_features = not members.is_oriented and given.kind != "oriented"

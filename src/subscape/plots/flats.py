@@ -104,7 +104,7 @@ class FlatsDisplay:
         [(2, 3), (4, 3)]
         """
         table = numbers(X, "FlatsDisplay")
-        given = clustering_of(clustering, table)
+        given = clustering_of(clustering, table, X)
         encoded = encode(table, given, flat_dims)
         view = chosen_view(np.asarray(table, dtype=np.float64), given, features)
         patches = [view.of(corners(part)) for part in encoded.clusters[: given.n_clusters]]

@@ -75,7 +75,7 @@ class LossCurveDisplay:
         table = numbers(X, "LossCurveDisplay")
         named = clusterings if isinstance(clusterings, Mapping) else dict(enumerate(clusterings))
         curves = {
-            str(name): loss_by_dim(table, clustering_of(clustering, table))
+            str(name): loss_by_dim(table, clustering_of(clustering, table, X))
             for name, clustering in named.items()
         }
         one_cluster = loss_by_dim(table, np.zeros(len(table), np.int64))

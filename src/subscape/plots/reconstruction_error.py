@@ -77,7 +77,7 @@ class ReconstructionErrorDisplay:
         (3, 6)
         """
         table = numbers(X, "ReconstructionErrorDisplay")
-        given = clustering_of(clustering, table)
+        given = clustering_of(clustering, table, X)
         errors = feature_losses(table, given, flat_dims)
         if relative:
             variances = np.asarray(table, dtype=np.float64).var(axis=0)

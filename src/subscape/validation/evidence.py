@@ -74,7 +74,7 @@ def score_clusters(X: ArrayLike, clustering: Any) -> ClusterScores:
     """
     values = X.to_numpy() if isinstance(X, Table) else X
     table = np.asarray(check_table(values, "score_clusters", missing=True), np.float64)
-    found = clustering_of(clustering, table)
+    found = clustering_of(clustering, table, X)
     if isinstance(found.subspaces, OrientedSubspaces):
         gains = _oriented_gains(table, found, found.subspaces)
     else:
