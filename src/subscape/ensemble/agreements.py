@@ -129,7 +129,7 @@ class Agreement:
 
     def _head(self) -> str:
         who = count(self.n_members, "member agrees", "members agree")
-        return f"{who} on {self.mean:.0%} of their votes"
+        return f"{who} on {self.mean:.0%} of {'its' if self.n_members == 1 else 'their'} votes"
 
     def _repr_html_(self) -> str:
         return records_card("Agreement", self._head(), self.cluster_records(), noun="cluster")

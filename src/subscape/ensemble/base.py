@@ -139,9 +139,10 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
             if self._votes_on_features and ensemble.is_oriented:
                 number = sum(member.kind == "oriented" for member in ensemble)
                 raise UnsupportedKindError(
-                    f"{count(number, 'member')} of {len(ensemble)} have oriented subspaces, which "
-                    "vote on rows only: pass the table, fit(ensemble, X), so that feature weights "
-                    "can be estimated from it"
+                    f"{number} of {count(len(ensemble), 'member')} "
+                    f"{'has' if number == 1 else 'have'} oriented subspaces, which vote on rows "
+                    "only: pass the table, fit(ensemble, X), so that feature weights can be "
+                    "estimated from it"
                 )
             return None
         if X.shape != (ensemble.n_rows, ensemble.n_features):
