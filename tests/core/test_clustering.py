@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from scipy import sparse
@@ -177,7 +178,7 @@ class TestBadInput:
             SubspaceClustering(np.array(memberships), AxisSubspaces([[True]]))
 
     def test_labels_with_nan_or_fractions(self):
-        with pytest.raises(SubscapeError, match="2 entries NaN or fractional"):
+        with pytest.raises(SubscapeError, match="2 entries NaN, infinite or fractional"):
             SubspaceClustering.from_labels([0.0, np.nan, 0.5])
 
     def test_duplicate_and_miscounted_names(self):
@@ -339,3 +340,26 @@ class TestChanging:
         assert label_matrix([two_clusters(), [0, 0, 0, 0, 1]]).tolist() == [
             [0, 0], [0, 0], [0, 0], [1, 0], [-1, 1],
         ]  # fmt: skip
+
+
+class TestUnusualLabels:
+    @pytest.mark.parametrize("labels", [
+        np.array([0, 0, -1, 1], object),
+        np.array([0, 0, None, 1], object),
+        np.ma.masked_array([0, 0, 7, 1], mask=[0, 0, 1, 0]),
+        pd.Series(["a", "a", pd.NA, "b"], dtype="string"),
+        pd.Series([False, False, pd.NA, True], dtype="boolean"),
+        np.array(["a", "a", -1, "b"], object),
+    ])  # fmt: skip
+    def test_noise(self, labels):
+        assert SubspaceClustering.from_labels(labels).labels().tolist() == [0, 0, -1, 1]
+
+    @pytest.mark.parametrize("labels", [[0.0, np.inf], [0.0, 1e300], np.array([0, 2**64 - 1])])
+    def test_what_is_no_number_of_a_cluster(self, labels):
+        with pytest.raises(ValueError, match="labels"):
+            SubspaceClustering.from_labels(labels)
+
+    def test_numbers_in_objects_count_as_numbers(self):
+        labels = np.array([1, 1, -1], object)
+        found = SubspaceClustering.from_labels(labels, masks=[[1, 0], [0, 1]])
+        assert found.subspaces.masks.tolist() == [[False, True]]

@@ -319,9 +319,11 @@ class TestNames:
         assert found.feature_names == ("age", "dose")
         assert found.sentence(1) == "cluster 1: 1 row; age in [9, 9], dose in [0, 0]"
 
-    def test_those_of_the_clustering_come_first(self):
+    def test_those_of_the_clustering_must_be_the_same(self):
         c = SubspaceClustering.from_labels([0, 0, 1], feature_names=["a", "b"])
-        assert describe(self.frame, c).feature_names == ("a", "b")
+        with pytest.raises(ValueError, match="columns of the table are not those"):
+            describe(self.frame, c)
+        assert describe(self.frame.to_numpy(), c).feature_names == ("a", "b")
 
     def test_of_a_table(self):
         table = Table.from_array(self.frame.to_numpy(), feature_names=["age", "dose"])
@@ -377,3 +379,14 @@ def test_large_offsets_cost_no_digits(seed, offset):
     np.testing.assert_allclose(moved.spread, plain.spread, rtol=1e-6)
     np.testing.assert_allclose(moved.effect, plain.effect, rtol=1e-6, atol=1e-6)
     assert (assign(X, plain) == assign(X + offset, moved)).all()
+
+
+def test_columns_in_another_order_are_refused():
+    X = np.arange(12.0).reshape(4, 3)
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    found = SubspaceClustering.from_labels(
+        [0, 0, 1, 1], n_features=3, feature_names=["a", "b", "c"]
+    )
+    describe(frame, found)
+    with pytest.raises(ValueError, match="another order"):
+        describe(frame[["c", "a", "b"]], found)

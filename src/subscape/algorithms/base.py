@@ -25,6 +25,7 @@ from subscape.core.seeds import seed_sequence
 from subscape.kernels.array_api import from_numpy
 from subscape.kernels.blocks import Blocks, as_blocks, check_blocks, column_means, is_source
 
+from .fitted import READ, forget
 from .progress import Step, Watch, best_of
 
 __all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_of"]
@@ -62,6 +63,8 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
     _streams: ClassVar[bool] = False
     #: Fitted attributes that lie beside the table where that is a tensor.
     _beside: ClassVar[tuple[str, ...]] = ()
+    #: Fitted attributes that are set before the search.
+    _known_before: ClassVar[tuple[str, ...]] = ()
 
     def fit(self, X: ArrayLike, y: Any = None) -> SubspaceFinder:
         """Find the clusters of ``X``.
@@ -88,6 +91,7 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         watch = Watch(
             type(self).__name__, getattr(self, "progress", None), getattr(self, "max_time", None)
         )
+        forget(self, (*READ, *self._known_before))
         self._keep(self._search(table, watch))
         watch.close()
 
@@ -109,24 +113,25 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         self.check_parameters(n_rows, n_features)
         return table
 
-    def _read(self, X: Any) -> tuple[Any, Sequence[str] | None]:
+    def _read(self, X: Any, missing: bool | None = None) -> tuple[Any, Sequence[str] | None]:
         """The table as finite numbers, in memory or in blocks, and the names of a source."""
         who, names = type(self).__name__, None
+        missing = self._accepts_missing if missing is None else missing
         if is_source(X):
             blocks = as_blocks(X)
             if self._streams:
-                check_blocks(blocks, who, missing=self._accepts_missing)
+                check_blocks(blocks, who, missing=missing)
                 return blocks, blocks.names
             X, names = X if isinstance(X, np.memmap) else blocks.to_numpy(), blocks.names
         elif isinstance(X, Table):
             X, names = X.to_numpy(), X.feature_names
-        table = check_table(X, who, sparse=self._accepts_sparse, missing=self._accepts_missing)
+        table = check_table(X, who, sparse=self._accepts_sparse, missing=missing)
         return table, names
 
-    def _read_again(self, X: Any) -> Any:
+    def _read_again(self, X: Any, missing: bool | None = None) -> Any:
         """A table with the columns of the one that was fitted, for ``predict``."""
-        table, names = self._read(X)
-        if not is_source(X):
+        table, names = self._read(X, missing)
+        if not is_source(X) and not isinstance(X, Table):
             validate_data(self, X, reset=False, skip_check_array=True)
             return table
         if table.shape[1] != self.n_features_in_:
@@ -235,7 +240,7 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         seen: set[bytes] = set()
         for _, block in as_blocks(table):
             for row in block:
-                seen.add(row.tobytes())
+                seen.add((row + 0.0).tobytes())  # -0 is 0
                 if len(seen) >= wanted:
                     return None
         warnings.warn(

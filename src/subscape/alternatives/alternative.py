@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from subscape.algorithms.numbering import by_first_row
 from subscape.core import SubspaceClustering
-from subscape.core.errors import FewDistinctRowsWarning, SubscapeError, count
+from subscape.core.errors import FewDistinctRowsWarning, count
 
 from .base import Found, MultiClusteringFinder, Watch, found_several
 
@@ -73,15 +73,6 @@ class AlternativeFinder(MultiClusteringFinder):
     #: Set by the parameters of the subclasses.
     n_clusters: int | None
     n_alternatives: int
-
-    def check_parameters(self, n_rows: int, n_features: int) -> None:
-        """Refuse parameters that don't fit a table of this shape."""
-        given = getattr(self, "given_", ())
-        if self.n_clusters is None and given and given[0].n_clusters > n_rows:
-            raise SubscapeError(
-                f"the given clustering has {count(given[0].n_clusters, 'cluster')}, the table "
-                f"{count(n_rows, 'row')}; pass n_clusters"
-            )
 
     def _find(self, X: NDArray[np.float64], seed: np.random.SeedSequence, watch: Watch) -> Found:
         first, *seeds = seed.spawn(self.n_alternatives + 1)

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
 from subscape.core import SubspaceClustering, as_clustering
+from subscape.core.checks import check_names
 from subscape.core.convert import label_matrix
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 
@@ -41,6 +42,8 @@ class MultiClusteringFinder(SubspaceFinder):
     them from :meth:`_references`, which makes one by k-means where nothing was given.
     """
 
+    _known_before = ("given_",)
+
     def fit(self, X: ArrayLike, y: Any = None, *, given: Any = None) -> Self:
         """Find clusterings of ``X``.
 
@@ -58,11 +61,20 @@ class MultiClusteringFinder(SubspaceFinder):
         """
         table = self._checked(X)
         self.given_ = known_clusterings(given, *table.shape)
+        for clustering in self.given_:
+            check_names(X, None, clustering.row_names)
         self._fit_to(table)
         return self
 
     def _keep(self, found: Found) -> None:
         super()._keep(found)
+        # One that was made here has not seen the constant columns.
+        self.given_ = tuple(
+            each
+            if each.n_features == self.n_features_in_
+            else SubspaceClustering.from_labels(each.labels(), n_features=self.n_features_in_)
+            for each in self.given_
+        )
         self.clusterings_ = (self.clustering_, *(self._named(each) for each in found.others))
         self.label_matrix_ = label_matrix(self.clusterings_, np.int32)
 

@@ -12,7 +12,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 from threadpoolctl import threadpool_limits
 
-from subscape.core import OrientedSubspaces, SubspaceClustering
+from subscape.core import OrientedSubspaces, SubspaceClustering, Table
 from subscape.core.errors import SubscapeError, count
 from subscape.kernels.array_api import from_numpy, is_foreign, shared_namespace, to_numpy
 from subscape.kernels.blocks import Blocks, as_blocks, fold, is_source
@@ -245,7 +245,7 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
                     f"{count(self.n_features_in_, 'feature')}"
                 )
             return X
-        if is_source(X):
+        if is_source(X) or isinstance(X, Table):
             return self._read_again(X)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
 

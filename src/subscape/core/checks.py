@@ -79,13 +79,14 @@ def check_names(X: Any, features: Sequence[str] | None, rows: Sequence[str] | No
     Parameters
     ----------
     X : data frame, Table or array
-        Names that are no text, such as the numbers of a data frame made of an array, don't count.
+        Names that are no text, such as the numbers of a data frame made of an array, don't count;
+        the index of a pandas data frame names its rows.
     features, rows : sequence of str or None
         Names that the clustering has.
     """
     labels = getattr(X, "column_names", getattr(X, "columns", ()))
     named = callable(labels) or all(isinstance(label, str) for label in labels)
-    theirs = {"columns": column_names(X) if named else None, "rows": getattr(X, "row_names", None)}
+    theirs = {"columns": column_names(X) if named else None, "rows": _row_names(X)}
     for what, ours in (("columns", features), ("rows", rows)):
         found = theirs[what]
         if ours is None or found is None or list(found) == list(ours):
@@ -99,6 +100,17 @@ def check_names(X: Any, features: Sequence[str] | None, rows: Sequence[str] | No
             f"the {what} of the table are not those of the clustering: {listing(found, 3)} instead "
             f"of {listing(ours, 3)}"
         )
+
+
+def _row_names(X: Any) -> Sequence[str] | None:
+    names = getattr(X, "row_names", getattr(X, "index", None))
+    if names is None or callable(names):
+        return None
+    if not hasattr(names, "dtype"):
+        return list(names)
+    # The numbers of an index that nobody has made are not looked at one by one.
+    is_text = names.dtype.kind not in "iufbMm" and all(isinstance(name, str) for name in names)
+    return list(names) if is_text else None
 
 
 def check_magnitude(array: NDArray[Any], who: str) -> None:

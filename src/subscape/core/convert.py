@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,33 +24,44 @@ def encode_labels(labels: ArrayLike, n_clusters: int | None = None) -> Coded:
 
     Integer labels are the numbers themselves: negative ones are noise and, where ``n_clusters`` is
     given, numbers without rows stay as empty clusters. Other labels (text, objects) are numbered
-    in sorted order and none of them is noise, except missing ones (None, NaN).
+    in sorted order and none of them is noise, except missing ones (None, NaN) and negative numbers.
 
     >>> encode_labels([1, 1, -1, 0]).codes
     array([ 1,  1, -1,  0])
     >>> encode_labels(["b", "a", None, "b"])
     Coded(codes=array([ 1,  0, -1,  1]), names=('a', 'b'))
     """
+    if isinstance(labels, np.ma.MaskedArray):
+        values = np.array(labels.data, dtype=object)
+        values[np.ma.getmaskarray(labels)] = None
+        labels = values
     array = np.asarray(labels)
     if array.ndim != 1:
         raise SubscapeError(f"labels must be 1-D, got shape {array.shape}")
     if array.size == 0:
         raise SubscapeError("labels are empty: at least one row is needed")
     if array.dtype.kind == "f":
-        if np.isnan(array).any() or not (array == np.floor(array)).all():
-            bad = int((np.isnan(array) | (array != np.floor(array))).sum())
+        bad = int((~np.isfinite(array) | (array != np.floor(array))).sum())
+        if bad:
             raise SubscapeError(
                 f"labels must be whole numbers (-1 is noise), {count(bad, 'entry', 'entries')} "
-                "NaN or fractional"
+                "NaN, infinite or fractional"
             )
+        _refuse_huge(array)
         array = array.astype(np.int64)
     if array.dtype.kind == "b":
         array = array.astype(np.int64)
     if array.dtype.kind in "iu":
+        _refuse_huge(array)
         return _encode_integers(array, n_clusters)
     if array.dtype.kind not in "OUS":
         raise TypeError(f"labels of dtype {array.dtype} can't be read; use integers or text")
-    return _encode_objects(array)
+    return _encode_objects(array, n_clusters)
+
+
+def _refuse_huge(array: NDArray[Any]) -> None:
+    if (array >= 2.0**63).any():
+        raise SubscapeError(f"labels go up to {array.max()}; number the clusters from 0 on")
 
 
 def _encode_integers(array: NDArray[Any], n_clusters: int | None) -> Coded:
@@ -74,8 +86,14 @@ def _encode_integers(array: NDArray[Any], n_clusters: int | None) -> Coded:
     return Coded(np.where(codes < 0, -1, numbered), tuple(used.tolist()))
 
 
-def _encode_objects(array: NDArray[Any]) -> Coded:
-    missing = np.array([item is None or item != item for item in array.tolist()])
+def _encode_objects(array: NDArray[Any], n_clusters: int | None) -> Coded:
+    items = array.tolist()
+    missing = np.array([is_missing(item) for item in items])
+    numbers = np.array([isinstance(item, Integral) for item in items])
+    if numbers.any() and (numbers | missing).all():
+        whole = [-1 if gone else int(item) for item, gone in zip(items, missing, strict=True)]
+        return _encode_integers(np.array(whole), n_clusters)
+    missing |= [isinstance(item, Integral) and item < 0 for item in items]
     try:
         names = sorted(set(array[~missing].tolist()))
     except TypeError:
@@ -84,6 +102,11 @@ def _encode_objects(array: NDArray[Any]) -> Coded:
     codes = np.array([place.get(item, -1) for item in array.tolist()], np.int64)
     codes[missing] = -1
     return Coded(codes, tuple(names))
+
+
+def is_missing(item: Any) -> bool:
+    """Whether a value stands for none: None, NaN, and what pandas has for it."""
+    return item is None or type(item).__name__ in ("NAType", "NaTType") or bool(item != item)
 
 
 class Blocks(NamedTuple):

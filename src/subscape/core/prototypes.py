@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .checks import check_table, column_names
+from .checks import check_names, check_table, column_names
 from .clustering import SubspaceClustering, as_clustering
 from .errors import ShapeMismatchError, listing
 from .markup import card
@@ -135,6 +135,7 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
             f"the table has {table.shape[0]} rows x {table.shape[1]} features, the clustering "
             f"{given.n_rows} x {given.n_features}; describe the table that was clustered"
         )
+    check_names(X, given.feature_names, given.row_names)
     names = given.feature_names or column_names(X)
     count, total, _ = _moments(table, np.ones(len(table)))
     background = total / np.maximum(count, 1)

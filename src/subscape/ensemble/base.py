@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.algorithms.base import Found
+from subscape.algorithms.fitted import forget
 from subscape.algorithms.numbering import by_first_row
 from subscape.algorithms.progress import Watch
 from subscape.core import SubspaceClustering, Table, WeightedSubspaces
@@ -77,7 +78,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
         if X is not None:
             members, X = self._read(members, X)
         table = self._table(members, X)
-        self._forget()
+        forget(self, ())
         watch = Watch(
             type(self).__name__, getattr(self, "progress", None), getattr(self, "max_time", None)
         )
@@ -117,11 +118,6 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
     def _without_clusters(self, ensemble: Ensemble) -> dict[str, Any]:
         """The fitted attributes of the method where every row is noise."""
         return {}
-
-    def _forget(self) -> None:
-        """Drop what an earlier fit has left."""
-        for name in [name for name in vars(self) if name.endswith("_")]:
-            delattr(self, name)
 
     def _read(self, members: Ensemble, X: Any) -> tuple[Ensemble, Any]:
         """The table as numbers; members that are plain labels take its features."""

@@ -280,7 +280,7 @@ def lac_weights(
         raise SubscapeError(f'scale must be "std" or None, got {scale!r}')
     table = np.asarray(check_table(X, "lac_weights"), np.float64)
     given = as_clustering(clustering)
-    check_names(X, given.feature_names)
+    check_names(X, given.feature_names, given.row_names)
     if given.n_rows != len(table):
         raise ShapeMismatchError(
             f"the table has {len(table)} rows, the clustering {given.n_rows}; both must speak of "

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from subscape.algorithms.oriented.between import leading_directions
 from subscape.core import OrientedSubspaces, SubspaceClustering, as_clustering
-from subscape.core.checks import check_table
+from subscape.core.checks import check_names, check_table
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 
 from .canvas import cluster_colours, pyplot
@@ -112,6 +112,7 @@ class ViewsDisplay:
                     f"clustering {place} has {count(n_rows, 'row')} and "
                     f"{count(n_features, 'feature')}, the table {len(table)} and {table.shape[1]}"
                 )
+            check_names(X, clustering.feature_names, clustering.row_names)
         shown = np.unique(np.linspace(0, len(table) - 1, MOST_ROWS).astype(np.intp))
         planes = [plane_of(table, clustering, shown) for clustering in given]
         labels = np.column_stack([clustering.labels()[shown] for clustering in given])

@@ -11,7 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from subscape.algorithms.axis.box_refinement import (
     Box,
@@ -24,7 +24,7 @@ from subscape.algorithms.axis.box_selection import beats_chance, irredundant, wi
 from subscape.algorithms.axis.free_cells import FreeCells
 from subscape.algorithms.base import Found, SubspaceFinder, Watch
 from subscape.core import SubspaceClustering
-from subscape.core.checks import check_table, constant_columns
+from subscape.core.checks import constant_columns
 from subscape.core.errors import SubscapeError
 from subscape.kernels.boxes import match_columns
 
@@ -151,8 +151,7 @@ class BoxFinder(SubspaceFinder):
             clustered this is ``labels_``.
         """
         check_is_fitted(self)
-        table = np.asarray(check_table(X, type(self).__name__, missing=True), dtype=np.float64)
-        validate_data(self, X, skip_check_array=True, reset=False)
+        table = np.asarray(self._read_again(X, missing=True), dtype=np.float64)
         labels = np.full(len(table), -1, dtype=np.int64)
         for k in range(len(self.low_) - 1, -1, -1):
             features = np.flatnonzero(np.isfinite(self.low_[k]))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from subscape.algorithms.axis.sspc_hints import (
     Hints,
@@ -31,7 +31,7 @@ from subscape.algorithms.axis.sspc_seeds import (
 )
 from subscape.algorithms.base import Found, SubspaceFinder, Watch, best_of
 from subscape.core import SubspaceClustering
-from subscape.core.checks import check_table, constant_columns
+from subscape.core.checks import constant_columns
 from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
 
 #: How often another cluster than the worst gets a new centre, once that has failed to help.
@@ -199,8 +199,7 @@ class SSPC(SubspaceFinder):
             Cluster numbers, -1 for noise.
         """
         check_is_fitted(self, "scores_")
-        table = check_table(X, type(self).__name__)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        table = self._read_again(X)
         if not self._varying.any() or not self.clustering_.n_clusters:
             return np.full(len(table), 0 if self.clustering_.n_clusters else -1)
         Z = (table[:, self._varying].astype(np.float64) - self._means) / self._scales
