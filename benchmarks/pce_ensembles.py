@@ -241,10 +241,11 @@ def one_ensemble(name: str, seed: int, setting: Setting, effort: Effort) -> dict
     firsts = {method: found for method, found in reversed(tried) if method in PCE}
     record["sharper"] = {str(h): _sharper(X, judge, firsts, h) for h in SHARPER}
     if effort.classic:
-        record["em objective"] = _objective_of_cb(members, firsts["CB"])
+        record["em objective"] = objective_of_cb(members, firsts["CB"], alpha=2.0)
     if effort.checks:
         record["checks"] = checks(X, judge, seed, effort.generations)
         record["checks"][ONE] = picked(judge, firsts, seed)
+        record["preferred"] = objective_of_cb(members, firsts["CB"], EMPCE().alpha)
     return record
 
 
@@ -260,16 +261,16 @@ def _sharper(X: np.ndarray, judge: Judge, found: dict[str, Any], h: float) -> di
     }
 
 
-def _objective_of_cb(members: list[Any], found: Any) -> float:
-    """EM-PCE's objective (alpha = 2) at the rows of CB's consensus, over what EM-PCE reaches."""
+def objective_of_cb(members: list[Any], found: Any, alpha: float) -> float:
+    """EM-PCE's objective at the rows of CB's consensus, over what EM-PCE reaches."""
     clusters = stack(members)
     known = row_statistics(ballot(clusters), clusters.weights, np.arange(found.n_rows))
     labels = found.labels()
     own = [known.weights[labels == c].sum(axis=0) / known.totals[labels == c].sum()
            for c in np.unique(labels)]  # fmt: skip
     costs = deviations(known, np.array(own))
-    reached = EMPCE(len(own), alpha=2.0, random_state=0).fit(members).objective_
-    return float((shared_mass(costs, 2.0) ** 2 * costs).sum() / reached)
+    reached = EMPCE(len(own), alpha=alpha, random_state=0).fit(members).objective_
+    return float((shared_mass(costs, alpha) ** alpha * costs).sum() / reached)
 
 
 def _bare(k: int, seed: int, generations: int, rows: int) -> dict[str, Any]:
