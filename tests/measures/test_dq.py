@@ -55,3 +55,14 @@ def test_points_have_the_best_quality():
     assert dq_measure(X, np.arange(12) % 2, apart).quality == 1.0
     # Clusters in one point and of no width: neither apart nor wide.
     assert dq_measure(np.zeros((4, 1)), [0, 0, 1, 1], [0, 1, 0, 1]).quality == 0.0
+
+
+def test_all_clusterings_of_a_finder_are_known():
+    rng = np.random.default_rng(0)
+    X, labels = rng.normal(size=(30, 3)), rng.integers(0, 2, (3, 30))
+
+    class Fitted:
+        clusterings_ = tuple(SubspaceClustering.from_labels(one) for one in labels[:2])
+        clustering_ = clusterings_[0]
+
+    assert dq_measure(X, Fitted(), labels[2]) == dq_measure(X, list(labels[:2]), labels[2])

@@ -54,8 +54,8 @@ def dq_measure(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-    given : label vector, SubspaceClustering, or a list of them
-        What is known.
+    given : label vector, SubspaceClustering, fitted finder, or a list of them
+        What is known; of a finder of several clusterings all of them.
     alternative : label vector, SubspaceClustering or fitted finder
         A clustering with fewer than 2 clusters has quality 0.
     separation, diameter : str
@@ -81,6 +81,7 @@ def dq_measure(
     (1.0, 0.571, 0.727)
     """
     found = as_clustering(alternative).labels()
+    given = getattr(given, "clusterings_", given)
     several = isinstance(given, (list, tuple)) and len(given) > 0 and not np.isscalar(given[0])
     known = [as_clustering(each).labels() for each in (given if several else [given])]
     apart = 1.0 - float(np.mean([label_jaccard_score(each, found) for each in known]))

@@ -104,7 +104,8 @@ def object_accuracy_score(found: Any, truth: Any, *, n_folds: int = 10) -> float
     The tree sees only which clusters a row is in. Where a class has fewer rows than there are folds
     the folds are not stratified; noise is a class of its own, and so is every set of true clusters
     that share rows. OpenSubspace uses Weka's C4.5, here it is scikit-learn's tree with entropy
-    splits, so the last digits differ.
+    splits, so the last digits differ. The folds are drawn by row number: with few rows another
+    order of the rows gives another value.
 
     Parameters
     ----------
