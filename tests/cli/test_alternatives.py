@@ -74,6 +74,32 @@ def test_files_that_do_not_fit_are_refused(refused, views):
     assert missing in message and "1 of the table's 120 rows" in message
 
 
+def test_rows_that_are_left_out_have_labels_too(run, views):
+    """Without names, labels are those of all rows of the table, not of the rows that are kept."""
+    X = views.X.copy()
+    lines = [",".join(map(str, row)) for row in X]
+    for gap in (3, 50):
+        lines[gap] = "," + lines[gap].partition(",")[2]
+    Path("gaps.csv").write_text("\n".join(["a,b,c,d", *lines]) + "\n")
+    kept = np.delete(np.arange(120), [3, 50])
+    arguments = ("alternatives", "gaps.csv", "--missing", "drop", "-g")
+    result = run(*arguments, "ordered.csv", "-o", "found.csv")
+    assert result.exit_code == 0, result.output
+    (found,) = read_clusterings("found.csv")
+    expected = MAXIMUS(random_state=0).fit(scaled(X[kept], "standard"), given=views.known[kept])
+    np.testing.assert_array_equal(found.labels()[kept], expected.labels_)
+    assert found.labels()[[3, 50]].tolist() == [-1, -1]
+    Path("kept.csv").write_text("\n".join(["label", *map(str, views.known[kept])]) + "\n")
+    result = run(*arguments, "kept.csv")
+    assert result.exit_code == 2 and "kept has 118 rows, the table 120" in result.stderr
+    named = [f"r{i:03},{line}" for i, line in enumerate(lines)]
+    Path("gaps.csv").write_text("\n".join(["id,a,b,c,d", *named]) + "\n")
+    result = run(*arguments, "named.csv", "--id", "id", "-o", "by_name.csv")
+    assert result.exit_code == 0, result.output
+    (by_name,) = read_clusterings("by_name.csv")
+    np.testing.assert_array_equal(by_name.labels(), found.labels())
+
+
 def test_nothing_is_overwritten_unasked(run, refused, views):
     Path("found.csv").write_text("mine")
     arguments = ("alternatives", "data.csv", "--id", "id", "-g", "named.csv", "-o", "found.csv")

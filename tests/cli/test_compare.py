@@ -104,6 +104,38 @@ def test_rows_only(run, pair):
     assert found["clustering_error"]["value"] == pytest.approx(3 / 7)
 
 
+def test_rows_of_different_tables(run, refused, pair):
+    """Only the rows are compared: how many features there are, and what they are, is no matter."""
+    rows = [f"r{i}" for i in range(8)]
+    clusters = [([0, 1], [0, 3]), ([4, 5, 6], [4]), ([3], [1])]
+    wide = SubspaceClustering.from_clusters(clusters, shape=(8, 5), row_names=rows)
+    save("wide.subscape", wide)
+    assert "5" in refused("compare", "a.subscape", "wide.subscape")
+    result = run("compare", "a.subscape", "wide.subscape", "--rows-only", "--json")
+    assert result.exit_code == 0, result.output
+    assert scores(result)["clustering_error"]["value"] == pytest.approx(3 / 7)
+    text = run("compare", "a.subscape", "wide.subscape", "--rows-only").stdout
+    assert "8 rows x 3 features" in text and "8 rows x 5 features" in text
+    # Rows are still found by name, other names of features are no matter, and b.true learns from
+    # the others how many rows there are.
+    other = wide.restrict(rows=[7, 6, 5, 4, 3, 2, 1, 0]).with_names(feature_names="stuvw")
+    save("other.subscape", other)
+    save("named.subscape", wide.with_names(feature_names="abcde"))
+    for b in ("other.subscape", "wide.subscape", "b.true"):
+        found = scores(run("compare", "named.subscape", b, "--rows-only", "--json"))
+        assert found["clustering_error"]["value"] == pytest.approx(0)
+    Path("seven.csv").write_text("0\n" * 7)
+    assert "about 7 rows, not 8" in refused("compare", "a.subscape", "seven.csv", "--rows-only")
+
+
+def test_features_of_different_tables(run, refused, pair):
+    clusters = [([0, 9], [0, 1]), ([4], [2]), ([7], [0])]
+    save("long.subscape", SubspaceClustering.from_clusters(clusters, shape=(12, 3)))
+    assert "12" in refused("compare", "a.subscape", "long.subscape")
+    found = scores(run("compare", "a.subscape", "long.subscape", "--columns-only", "--json"))
+    assert found["clustering_error"]["value"] == pytest.approx(1 / 4)
+
+
 def test_columns_only(run, pair):
     found = scores(run("compare", "a.subscape", "b.true", "--columns-only", "--json"))
     # Features {0,1}, {2} against {0,1}, {2}, {0}: one cell more, covered twice.

@@ -10,8 +10,11 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from tests.studies.conftest import small_job
 
 from subscape.cli.main import cli
+from subscape.core import Table
+from subscape.studies import load_study
 
 from .conftest import write_table
 
@@ -102,3 +105,37 @@ def test_killed_at_any_moment_it_resumes_to_the_same_study(explored, tmp_path):
     assert done.returncode == 0, done.stderr
     for name in ("study.json", "labels.csv", "clusters.csv", "decisions.jsonl", "plan.json"):
         assert (tmp_path / "s" / name).read_bytes() == (folder / "study" / name).read_bytes(), name
+
+
+def test_new_rows_have_the_levels_of_the_study(tmp_path):
+    """Rows whose levels look like numbers, in a file of their own, get the same clusters."""
+    rng = np.random.default_rng(0)
+    group = rng.integers(0, 3, 120)
+    levels = np.array(["01", "02", "A3"])[np.where(rng.random(120) < 0.05, (group + 1) % 3, group)]
+    X = rng.normal(size=(120, 2)) + 3 * np.column_stack([group, -group])
+    lines = [f"{a:.6g},{b:.6g},{level}" for (a, b), level in zip(X, levels, strict=True)]
+
+    def write(name, chosen):
+        (tmp_path / name).write_text("\n".join(["a,b,code", *chosen]) + "\n")
+        return str(tmp_path / name)
+
+    def call(*arguments):
+        result = CliRunner().invoke(cli, list(arguments))
+        assert result.exit_code == 0, result.output
+        return result
+
+    study = str(tmp_path / "study")
+    whole = write("all.csv", lines)
+    small_job(Table.read(whole), folder=study).run()
+    before = call("predict", study, whole).stdout.splitlines()[1:]
+    codes = np.flatnonzero(levels != "A3")
+    result = call("predict", study, write("some.csv", [lines[i] for i in codes]))
+    after = result.stdout.splitlines()[1:]
+    assert [line.split(",")[1:] for line in after] == [before[i].split(",")[1:] for i in codes]
+    assert result.stderr == ""
+    again = load_study(study).predict(tmp_path / "some.csv")
+    assert [str(label) for label in again] == [line.split(",")[1] for line in after]
+    strange = [lines[0].rpartition(",")[0] + ",77", *lines[1:10]]
+    said = call("predict", study, write("new.csv", strange)).stderr
+    assert said.startswith("note: column 'code': 1 of 10 values matches no level of the study")
+    assert "'77'" in said and "'01', '02', 'A3'" in said

@@ -3,7 +3,8 @@ import pytest
 
 from subscape.core import Table
 from subscape.studies.imputation import fill
-from subscape.studies.preparation import like_before, prepare
+from subscape.studies.new_rows import like_before
+from subscape.studies.preparation import prepare
 
 
 def test_nominal_columns_weigh_like_one_numeric_column(mixed_table):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -12,11 +12,6 @@ from subscape.alternatives.registry import METHODS
 
 from .finder_inputs import finder_parameters, read_matrix, table_options
 from .text_options import of_text
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from subscape.core.formats import Source
 
 
 @click.command(
@@ -58,7 +53,8 @@ def alternatives(
 ) -> None:
     """Find groupings of TABLE (CSV, Parquet, ARFF, NPY) that differ from those GIVEN.
 
-    Rows of the given files are matched by name if both sides name them (--id), else by their order.
+    Rows of the given files are matched by name if both sides name them (--id), else by their order
+    in TABLE, rows that --missing drop leaves out included.
     """
     from subscape.core.formats import write_clusterings
     from subscape.measures import dq_measure
@@ -73,7 +69,7 @@ def alternatives(
     finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
     matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
     sources = [source for file in read_files(given, None) for source in file] if given else []
-    known = [labels_for(source, matrix.kept_names, len(matrix.X)) for source in sources]
+    known = [matrix.labels(source) for source in sources]
     prepared, matrix = matrix.scaled(scale)
     start = time.perf_counter()
     finder.fit(prepared, given=known or None)
@@ -95,25 +91,3 @@ def alternatives(
         results = [matrix.result(each) for each in found]
         write_clusterings(output, results, names=titles, force=force)
         click.echo(f"written to {output}")
-
-
-def labels_for(source: Source, rows: tuple[str, ...] | None, n_rows: int) -> NDArray[Any]:
-    """Labels of a given clustering in the order of the table's rows."""
-    import numpy as np
-
-    labels, named = source.clustering.labels(), source.clustering.row_names
-    if rows is not None and named is not None:
-        place = {name: i for i, name in enumerate(named)}
-        absent = [name for name in rows if name not in place]
-        if absent:
-            raise ValueError(
-                f"{source.name} has no label for {len(absent)} of the table's {n_rows} rows, first "
-                f"{absent[0]!r}; label them -1 if they are in no cluster"
-            )
-        return np.asarray(labels[[place[name] for name in rows]])
-    if len(labels) != n_rows:
-        raise ValueError(
-            f"{source.name} has {len(labels)} rows, the table {n_rows}; without names on both "
-            "sides (--id for the table) they are matched by their order and must be as many"
-        )
-    return np.asarray(labels)

@@ -6,9 +6,9 @@ import json
 
 import click
 
-from .comparison import match, score
+from .comparison import match, of_rows, score
 from .comparison_output import as_json, as_text, direction_of, range_of
-from .inputs import read_files, shape_option, the_only
+from .inputs import Axis, read_files, shape_option, the_only
 from .tables import columns
 
 EXAMPLES = """\b
@@ -101,7 +101,8 @@ def compare(
         raise ValueError("--rows-only and --columns-only leave nothing; give one of them")
     if rows_only and null not in (None, "labels"):
         raise ValueError(f"--rows-only leaves no subspaces for --null {null} to shuffle")
-    files = read_files([a, b], shape)
+    only: Axis | None = "rows" if rows_only else "columns" if columns_only else None
+    files = read_files([a, b], shape, only)
     # What was typed tells people more than the short names that tell files apart.
     sources = [
         the_only(file, typed)._replace(name=typed)
@@ -109,7 +110,7 @@ def compare(
     ]
     pair = [source.clustering for source in sources]
     if rows_only:
-        pair = [clustering.rows_only() for clustering in pair]
+        pair = of_rows([clustering.rows_only() for clustering in pair])
     if columns_only:
         pair = [clustering.columns_only() for clustering in pair]
     options = {k: v for k, v in (("mass", mass), ("overlap", overlap)) if v is not None}

@@ -62,6 +62,22 @@ def score(
     return scores, left_out
 
 
+def of_rows(pair: list[SubspaceClustering]) -> list[SubspaceClustering]:
+    """Clusterings without subspaces; if they are of different features, as if of a single one."""
+    from subscape.core import AxisSubspaces, SubspaceClustering
+
+    a, b = pair
+    named = a.feature_names is not None and b.feature_names is not None
+    if a.n_features == b.n_features and not (named and a.feature_names != b.feature_names):
+        return pair
+    return [
+        SubspaceClustering(
+            c.memberships, AxisSubspaces([[True]] * c.n_clusters), row_names=c.row_names
+        )
+        for c in pair
+    ]
+
+
 def _usual(pair: list[SubspaceClustering]) -> tuple[str, ...]:
     """Measures for those who don't say which: of cells, or of labels if there are no subspaces."""
     labels = all(is_full(c) and c.is_row_disjoint for c in pair)

@@ -13,7 +13,11 @@ from subscape.core.errors import count
 from .text_options import text_options
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from subscape.core import SubspaceClustering
+    from subscape.core.formats import Source
 
 _TABLE_OPTIONS = (
     click.option("--id", "id_column", help="Column with the names of the rows."),
@@ -151,6 +155,30 @@ class Matrix(NamedTuple):
                 "table as for the clustering (--nominal, --missing, --id, --label)"
             )
         return matrix, clustering
+
+    def labels(self, source: Source) -> NDArray[np.int64]:
+        """Labels of a clustering in the order of the rows in ``X``: by name, else by order.
+
+        Unlike :meth:`like`, the matrix stays as it is, and features don't matter.
+        """
+        labels, named = source.clustering.labels(), source.clustering.row_names
+        if self.row_names is not None and named is not None:
+            place = {name: i for i, name in enumerate(named)}
+            names = [self.row_names[i] for i in self.kept]
+            absent = [name for name in names if name not in place]
+            if absent:
+                raise ValueError(
+                    f"{source.name} has no label for {len(absent)} of the table's {len(names)} "
+                    f"rows, first {absent[0]!r}; label them -1 if they are in no cluster"
+                )
+            return labels[[place[name] for name in names]]
+        if len(labels) != self.n_rows:
+            raise ValueError(
+                f"{source.name} has {len(labels)} rows, the table {self.n_rows}; without names on "
+                "both sides (--id for the table) they are matched by their order and must be as "
+                "many"
+            )
+        return labels[self.kept]
 
     def scaled(self, how: str, kind: str = "axis") -> tuple[Any, Matrix]:
         """The columns on one scale, as a table with names, and the matrix that remembers it.

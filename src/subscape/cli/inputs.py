@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
+    from subscape.core import SubspaceClustering
     from subscape.core.formats import Source
+
+Axis = Literal["rows", "columns"]
 
 
 class Shape(click.ParamType):
@@ -34,16 +37,62 @@ shape_option = click.option(
 )
 
 
-def read_files(arguments: Sequence[str], shape: tuple[int, int] | None) -> list[list[Source]]:
-    """The clusterings of each argument; ``FILE#NAME`` means one of several in the file."""
+def read_files(
+    arguments: Sequence[str], shape: tuple[int, int] | None, only: Axis | None = None
+) -> list[list[Source]]:
+    """The clusterings of each argument; ``FILE#NAME`` means one of several in the file.
+
+    All are about one table; with ``only``, they need to have no more in common than its rows, or
+    its columns.
+    """
     from subscape.core.formats import read_together
 
     split = [_split(argument) for argument in arguments]
-    files = read_together([path for path, _ in split], shape=shape)
+    paths = [path for path, _ in split]
+    files = read_together(paths, shape=shape) if only is None else _read_apart(paths, shape, only)
     return [
         sources if wanted is None else [_chosen(sources, wanted, path)]
         for sources, (path, wanted) in zip(files, split, strict=True)
     ]
+
+
+def _read_apart(
+    paths: Sequence[str], shape: tuple[int, int] | None, only: Axis
+) -> list[list[Source]]:
+    """The clusterings of files that may be about different tables with the same rows, or columns.
+
+    Of these there are as many as some file says; what is named is brought into one order.
+    """
+    from subscape.core.formats import read_together
+
+    axis = 0 if only == "rows" else 1
+    files = [read_together([path])[0] for path in paths]
+    sizes = [file[0].clustering.shape[axis] for file in files]
+    size = max(sizes) if shape is None else shape[axis]
+    wanted = (size, None) if only == "rows" else (None, size)
+    files = [
+        file if own == size else read_together([path], shape=wanted)[0]
+        for path, file, own in zip(paths, files, sizes, strict=True)
+    ]
+    every = [source.clustering for file in files for source in file]
+    order = next((names for names in (_names(c, only) for c in every) if names is not None), None)
+    return [
+        [source._replace(clustering=_in_order(source.clustering, order, only)) for source in file]
+        for file in files
+    ]
+
+
+def _names(clustering: SubspaceClustering, only: Axis) -> tuple[str, ...] | None:
+    return clustering.row_names if only == "rows" else clustering.feature_names
+
+
+def _in_order(
+    clustering: SubspaceClustering, order: tuple[str, ...] | None, only: Axis
+) -> SubspaceClustering:
+    names = _names(clustering, only)
+    if order is None or names is None or names == order or set(names) != set(order):
+        return clustering
+    return clustering.restrict(**{"rows" if only == "rows" else "features": order})
 
 
 def _split(argument: str) -> tuple[str, str | None]:

@@ -27,17 +27,13 @@ def predict(
     from subscape.core.atomic import write_text_atomically
     from subscape.core.format_labels import harmless
     from subscape.studies import load_study
-
-    from .study_inputs import read_table
+    from subscape.studies.new_rows import new_rows, read_as_explored
 
     found = load_study(study)
-    new = read_table(table, id_column=id_column, **of_text(text))
-    known = {c["name"] for c in found.table_schema if c["role"] == "id"}
-    named = [c.name for c in new.schema if c.name in known]
-    if id_column is None and len(named) == 1:
-        # A few new rows may look otherwise: the study knows which column has the names.
-        new = read_table(table, id_column=named[0], **of_text(text))
-    X = found.prepared(new)
+    new = read_as_explored(table, found.table_schema, id=id_column, **of_text(text))
+    X, notes = new_rows(found.recipes, new)
+    for note in notes:
+        click.echo(f"note: {note}", err=True)
     chosen = [found[number] for number in views] or list(found.views)
     if not chosen:
         raise ValueError(f"the study in {study} has no views to put rows into")

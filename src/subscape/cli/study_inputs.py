@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from subscape.core import Table
+from subscape.core.columns import is_number
 from subscape.core.delimited import NAMES
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
 
@@ -81,28 +83,61 @@ def read_known(path: str | None, table: Table, what: str) -> dict[str, Any] | No
     if path is None:
         return None
     known = Table.read(path)
+    ids = [c.name for c in table.schema if c.role == "id"]
+    named = [c.name for c in known.schema if c.name in ids]
+    if len(named) == 1:
+        # The table knows which column has the names, and they are kept letter by letter.
+        known = Table.read(path, id=named[0])
+        if known.row_names is None and table.row_names is not None:
+            raise SubscapeError(f"{path} names rows twice in {named[0]!r}; leave one line of each")
     groups = [c.name for c in known.schema if c.role not in ("id", "date")]
     if not groups:
         raise SubscapeError(f"{path} has no column of labels")
     order = _joined(known, table, path)
-    labels = {name: known.labels(name)[order] for name in groups}
+    labels = {name: _labels(known, name)[order] for name in groups}
     return {name if len(groups) > 1 else f"{what} ({name})": v for name, v in labels.items()}
 
 
+def _labels(known: Table, name: str) -> Any:
+    """Groups of a column; rows with a negative whole number are in none."""
+    labels, column = known.labels(name), known.column(name)
+    if column.kind == "number":
+        values = known.values(name)
+        present = values[~np.isnan(values)]
+        if (present == np.floor(present)).all():
+            return np.where(values < 0, -1, labels)
+    return labels
+
+
 def _joined(known: Table, table: Table, path: str) -> Any:
-    ids, names = known.row_names, table.row_names
-    if ids is not None and names is not None:
-        place = {name: i for i, name in enumerate(ids)}
-        missing = [name for name in names if name not in place]
+    if known.row_names is not None and table.row_names is not None:
+        lines, rows = known.row_names, table.row_names
+        if not set(rows) <= set(lines):
+            # One side may have been read as numbers: 007 is 7 there.
+            numbers = _as_numbers(lines), _as_numbers(rows)
+            if all(len(set(each)) == len(each) for each in numbers):
+                lines, rows = numbers
+        place = {name: i for i, name in enumerate(lines)}
+        missing = [table.row_names[i] for i, name in enumerate(rows) if name not in place]
         if not missing:
-            return np.array([place[name] for name in names])
-        if len(missing) < len(names):
+            return np.array([place[name] for name in rows])
+        if len(missing) < len(rows):
             raise ShapeMismatchError(
                 f"{path} has no line for {len(missing)} rows of the table: {listing(missing)}"
             )
+        raise ShapeMismatchError(
+            f"{path} has a line for none of the table's {len(rows)} rows: they have names such as "
+            f"{missing[0]!r}, its lines such as {known.row_names[0]!r}. Give both the same names, "
+            "or take the names out of it to join by order"
+        )
     if known.n_rows != table.n_rows:
         raise ShapeMismatchError(
             f"{path} has {known.n_rows} lines, the table {table.n_rows} rows; without names of the "
             "rows in both they are joined by order, so there must be one line per row"
         )
     return np.arange(table.n_rows)
+
+
+def _as_numbers(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that are numbers in one spelling."""
+    return tuple(f"{float(name):.15g}" if is_number(name) else name for name in names)

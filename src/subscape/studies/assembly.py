@@ -14,7 +14,7 @@ from .comparison import agreement
 from .explanation import facts, in_table_columns, own_features, sentence
 from .information import redundancy
 from .judges import BoxJudge
-from .preparation import like_before
+from .new_rows import like_before
 from .rule import Rule, learn
 from .separation import principal_directions
 from .study import Result, Study, View

@@ -85,7 +85,8 @@ def explore(
     given : labels, clustering or list of them, optional
         Groupings that are known and shall not be found again.
     truth : labels, clustering, mapping from name to labels, or list of them, optional
-        Groupings to compare with afterwards; the search never sees them.
+        Groupings to compare with afterwards; the search never sees them. They and the given ones
+        are joined to the table by the names of the rows if both have them, else by order.
     roles : mapping from column name to role, optional
         "numeric", "nominal", "date", "id", "label" or "ignore", instead of what is detected.
     search_rows : int, default=20000
@@ -160,8 +161,8 @@ class Exploration:
         self.table = table
         self.time = time
         self.n_jobs = n_jobs
-        self.given = known_groupings(given, table.n_rows, "given")
-        self.truth = known_groupings(truth, table.n_rows, "truth")
+        self.given = known_groupings(given, table.n_rows, "given", table.row_names)
+        self.truth = known_groupings(truth, table.n_rows, "truth", table.row_names)
         self.seed = (
             int(random_state)
             if isinstance(random_state, (int, np.integer))

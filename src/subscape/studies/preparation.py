@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.stats import skew
 
 from subscape.core import Table
-from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
+from subscape.core.errors import SubscapeError, count, listing
 
 from .imputation import fill
 
@@ -201,36 +201,6 @@ def prepare(table: Table) -> Prepared:
         searched=searched,
         notes=tuple(notes),
     )
-
-
-def like_before(recipes: Sequence[Recipe], table: Table) -> FloatArray:
-    """The columns of an earlier preparation, for the rows of another table; NaN where missing."""
-    known = set(table.roles)
-    gone = list(dict.fromkeys(r.feature for r in recipes if r.feature not in known))
-    if gone:
-        raise ShapeMismatchError(
-            f"{count(len(gone), 'column')} of the table that was explored not in this one: "
-            f"{listing(gone)}"
-        )
-    X = np.empty((table.n_rows, len(recipes)))
-    values: dict[str, NDArray[Any]] = {}
-    for j, recipe in enumerate(recipes):
-        if recipe.feature not in values:
-            values[recipe.feature] = _as_explored(table, recipe)
-        X[:, j] = recipe.apply(values[recipe.feature])
-    return X
-
-
-def _as_explored(table: Table, recipe: Recipe) -> NDArray[Any]:
-    """The values of a column in the kind that the recipe wants."""
-    column = table.column(recipe.feature)
-    if recipe.levels is None:
-        if column.kind != "number":
-            table = table.with_roles({recipe.feature: "numeric"})
-        return table.values(recipe.feature)
-    if column.levels is None:
-        table = table.with_roles({recipe.feature: "nominal"})
-    return table.values(recipe.feature)
 
 
 # -- which columns --------------------------------------------------------------------------------

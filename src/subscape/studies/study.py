@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +15,8 @@ from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import card
 
 from .explanation import FeatureFact
-from .preparation import Recipe, like_before
+from .new_rows import new_rows, read_as_explored
+from .preparation import Recipe
 from .rule import Rule
 from .verdict import probability, verdict
 
@@ -276,6 +278,9 @@ class Study:
         Parameters
         ----------
         X : table, data frame, path or array with the columns of the table that was explored
+            Columns are found by name and read as they were in that table: nominal levels by
+            their text, else by their value (1 is a spelling of the level 01, and of True among
+            True and False). How many values match no level is told by a warning.
         view : int, default=1
             Number of the view.
 
@@ -288,7 +293,10 @@ class Study:
 
     def prepared(self, X: Any) -> FloatArray:
         """New rows in the columns that were searched."""
-        return like_before(self.recipes, as_table(X, self.feature_names))
+        found = new_rows(self.recipes, as_table(X, self.feature_names, self.table_schema))
+        for note in found.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return found.X
 
     def write_anndata(self, adata: Any, key_added: str = "subscape") -> None:
         """Write the views into the AnnData object that was explored, in place.
@@ -348,12 +356,19 @@ class Study:
         return card("Study", self.verdict, head, lines, noun="view")
 
 
-def as_table(X: Any, names: tuple[str, ...] | None = None) -> Table:
-    """A table of whatever was given; plain arrays get the names of the features."""
+def as_table(
+    X: Any,
+    names: tuple[str, ...] | None = None,
+    schema: Sequence[Mapping[str, Any]] = (),
+) -> Table:
+    """A table of whatever was given; plain arrays get the names of the features.
+
+    Files and frames are read by the ``schema`` of a table that was explored, if there is one.
+    """
     if isinstance(X, Table):
         return X
     if isinstance(X, (np.ndarray, list, tuple)):
         array = np.asarray(X)
         fits = names is not None and array.ndim == 2 and array.shape[1] == len(names)
         return Table.from_array(array, feature_names=names if fits else None)
-    return Table.read(X)
+    return read_as_explored(X, schema)
