@@ -55,5 +55,9 @@ class KilledOnce(Halves):
         return self
 
 
+def clusters_to_the(X, clustering, power=1):
+    return {"value": float(clustering.n_clusters**power)}
+
+
 def rows_and_seed(X, clustering):
     return {"rows": len(X), "nan": float("nan"), "inf": float("inf")}

@@ -139,8 +139,6 @@ def test_parameters_of_any_type_have_a_stable_name():
     names = [name(value) for value in values]
     assert len(set(names)) == len(values)
     assert names == [name(value) for value in values]
-    with pytest.raises(ValueError, match="no stable description"):
-        name(object())
 
 
 def test_scores_come_back_also_if_json_has_no_word_for_them(tmp_path):

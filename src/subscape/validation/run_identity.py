@@ -12,11 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subscape.core.errors import SubscapeError
-
-#: Parameters that change how a run is done, not what comes out.
-INCIDENTAL = frozenset({"n_jobs", "progress", "verbose"})
-
 #: Hexadecimal digits of a name: 96 bits, so that a million runs don't collide.
 DIGITS = 24
 
@@ -46,11 +41,21 @@ def fingerprint(X: Any, feature_names: tuple[str, ...] | None = None) -> str:
         parts = [table.indptr.astype(np.int64), table.indices.astype(np.int64), table.data]
     else:
         table = np.asarray(X)
-        parts = [table]
+        parts = [_values(table)]
     digest.update(json.dumps([*map(int, table.shape), table.dtype.str, feature_names]).encode())
     for part in parts:
         _update(digest, part)
     return digest.hexdigest()
+
+
+def _values(array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers or text that stand for the values of an array of any type."""
+    if array.dtype.kind in "mM":
+        return array.view(np.int64)
+    if array.dtype.hasobject:
+        # The bytes of the array itself are addresses.
+        return np.frombuffer(json.dumps(list(map(repr, array.ravel().tolist()))).encode(), np.uint8)
+    return array
 
 
 def _update(digest: Any, array: NDArray[Any]) -> None:
@@ -70,53 +75,6 @@ def class_name(thing: Any) -> str:
     """Where a class or function lives and what it is called."""
     named = thing if hasattr(thing, "__qualname__") else type(thing)
     return f"{named.__module__}.{named.__qualname__}"
-
-
-def plain_parameters(finder: Any) -> dict[str, Any]:
-    """Parameters of an estimator as plain values, without the incidental ones.
-
-    >>> from subscape.algorithms import PROCLUS
-    >>> plain_parameters(PROCLUS(n_clusters=3, n_jobs=2))["n_clusters"]
-    3
-    """
-    given = finder.get_params(deep=False)
-    plain = {}
-    for name in sorted(given.keys() - INCIDENTAL):
-        value = given[name]
-        # A generator has no name; runs that use one are never kept.
-        loose = name == "random_state" and not isinstance(value, (int, np.integer, type(None)))
-        plain[name] = class_name(value) if loose else _plain(value)
-    return plain
-
-
-def _plain(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray) or sparse.issparse(value):
-        return {"array": fingerprint(value if sparse.issparse(value) else np.atleast_1d(value))}
-    if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if isinstance(value, (set, frozenset)):
-        return {"set": sorted((_plain(item) for item in value), key=repr)}
-    if isinstance(value, type):
-        return class_name(value)
-    if isinstance(value, functools.partial):
-        return {"partial": _plain(value.func), "of": _plain([*value.args, dict(value.keywords)])}
-    if hasattr(value, "get_params"):
-        return {"class": class_name(value), "parameters": plain_parameters(value)}
-    if callable(value) and hasattr(value, "__qualname__"):
-        return class_name(value)
-    text = repr(value)
-    if " at 0x" in text:
-        raise SubscapeError(
-            f"a parameter of type {class_name(value)} has no stable description, so the run can't "
-            "be recognised later; give the class a __repr__ that says what it holds"
-        )
-    return {"class": class_name(value), "is": text}
 
 
 def seeds_of(finder: Any) -> dict[str, Any]:

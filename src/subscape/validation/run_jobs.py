@@ -21,15 +21,11 @@ from subscape.core.parallel import Lost, Shared, finished
 from subscape.core.recorded_warnings import recorded_warnings
 from subscape.core.threads import one_thread
 
-from .run_identity import (
-    class_name,
-    environment,
-    fingerprint,
-    plain_parameters,
-    run_id,
-    seeds_of,
-)
+from .run_columns import in_table_columns, is_pipeline
+from .run_identity import class_name, environment, fingerprint, run_id, seeds_of
+from .run_naming import Naming
 from .run_records import IntArray, Run, Score, Task
+from .run_samples import as_given, for_sample, frame_library, sampled_names, speaks_of_table
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +36,8 @@ class Job:
     X: Any
     score: Score | None
     run: Run
+    #: Of the data frame that the table was given as.
+    library: str | None = None
 
 
 def prepared(tasks: Sequence[Task], repeatable: bool) -> list[Job]:
@@ -55,7 +53,8 @@ def prepared(tasks: Sequence[Task], repeatable: bool) -> list[Job]:
             listed = column_names(task.X)
             names = None if listed is None else tuple(listed)
             tables[id(task.X)] = table, names, fingerprint(table, names)
-        jobs.append(_job(task, *tables[id(task.X)], repeatable, i))
+        job = _job(task, *tables[id(task.X)], repeatable, i)
+        jobs.append(replace(job, library=frame_library(task.X)))
     return jobs
 
 
@@ -76,31 +75,43 @@ def _job(
         )
     rows = _sample(task.rows, table.shape[0], "rows", place)
     columns = _sample(task.columns, table.shape[1], "columns", place)
+    naming = Naming()
     provenance = {
-        "finder": class_name(finder),
-        "parameters": plain_parameters(finder),
+        "finder": naming.class_of(finder),
+        "parameters": naming.parameters_of(finder),
         "seed": None if task.seed is None else int(task.seed),
         "table": print_of_table,
         "sampled_rows": None if rows is None else len(rows),
         "sampled_columns": None if columns is None else len(columns),
-        "score": None if task.score is None else class_name(task.score),
+        "score": naming.of(task.score, "score"),
         **environment(),
     }
+    if naming.unnamed and repeatable:
+        raise SubscapeError(
+            f"task {place} ({class_name(finder)}) has something that can't be recognised later, "
+            f"so its run can't be kept: {naming.unnamed[0]}; give it as a function or class of a "
+            "module, a functools.partial of one, a dataclass or an estimator with get_params"
+        )
     identity = {
         **provenance,
         "rows": None if rows is None else fingerprint(rows),
         "columns": None if columns is None else fingerprint(columns),
     }
-    if loose:
-        # Without a seed two runs are never the same run.
+    if loose or naming.unnamed:
+        # Without a seed, or with something that has no name, two runs are never the same run.
         identity["place"] = place
     identity.pop("seed")  # it is among the parameters; a finder without one has no use for it
     run = Run(
-        id=run_id(identity), clusterings=(), seconds=0.0, scores={}, warnings=(), error=None,
+        id="", clusterings=(), seconds=0.0, scores={}, warnings=(), error=None,
         provenance=provenance, rows=rows, columns=columns, shape=tuple(table.shape),
         feature_names=names, note=dict(task.note),
     )  # fmt: skip
-    return Job(finder, table, task.score, run)
+    # Runs that were kept before these were said of the sample, or of the table, are others.
+    if speaks_of_table(finder, run):
+        identity["parameters_in"] = "sample"
+    if is_pipeline(finder):
+        identity["subspaces_in"] = "table"
+    return Job(finder, table, task.score, replace(run, id=run_id(identity)))
 
 
 def _sample(given: ArrayLike | None, size: int, what: str, place: int) -> IntArray | None:
@@ -161,7 +172,9 @@ def _fit(job: Job, X: Any) -> Run:
     start = time.perf_counter()
     with recorded_warnings() as seen:
         try:
-            clusterings = _named(clusterings_of(job.finder.fit(part), part), job.run)
+            finder = for_sample(job.finder, job.run)
+            given = as_given(part, finder, job.run, job.library)
+            clusterings = _named(clusterings_of(finder.fit(given), given), job.run)
             if job.score is not None:
                 scores = {
                     name: float(value) for name, value in job.score(part, clusterings[0]).items()
@@ -181,13 +194,9 @@ def _fit(job: Job, X: Any) -> Run:
 
 def clusterings_of(finder: Any, X: Any) -> tuple[SubspaceClustering, ...]:
     """What a fitted estimator found; labels become clusters over all features."""
-    if hasattr(finder, "steps") and hasattr(finder[-1], "clustering_"):
-        # The last step of a pipeline may see other columns than the table's.
-        inner = clusterings_of(finder[-1], X)
-        if all(clustering.n_features == X.shape[1] for clustering in inner):
-            return inner
-        labels = [clustering.labels() for clustering in inner]
-        return tuple(SubspaceClustering.from_labels(one, n_features=X.shape[1]) for one in labels)
+    last = finder[-1] if is_pipeline(finder) else None
+    if hasattr(last, "clustering_") or hasattr(last, "clusterings_"):
+        return in_table_columns(clusterings_of(last, X), finder, X.shape[1])
     several = getattr(finder, "clusterings_", None)
     if several is not None:
         return tuple(several)
@@ -200,6 +209,5 @@ def clusterings_of(finder: Any, X: Any) -> tuple[SubspaceClustering, ...]:
 def _named(found: tuple[SubspaceClustering, ...], run: Run) -> tuple[SubspaceClustering, ...]:
     if run.feature_names is None:
         return found
-    columns = range(run.shape[1]) if run.columns is None else run.columns
-    names = [run.feature_names[j] for j in columns]
+    names = sampled_names(run)
     return tuple(clustering.with_names(feature_names=names) for clustering in found)

@@ -26,6 +26,9 @@ class Task:
     ----------
     finder : estimator
         Anything with ``fit`` that leaves ``clusterings_``, ``clustering_`` or ``labels_``; cloned.
+        Rows and features that it knows something of (``labelled_rows`` of SSPC) are those of the
+        whole table. Of a pipeline, subspaces are told in columns of the table if its steps select,
+        scale or reorder columns; if they mix them, clusters are told over all features.
     X : array-like of shape (n_rows, n_features)
         Share one array among tasks: it is then sent to every worker once.
     rows, columns : array-like of int, optional
@@ -34,7 +37,8 @@ class Task:
         Set as ``random_state`` of the finder and of all estimators inside it.
     score : callable, optional
         ``score(X_sample, clustering)`` returns numbers by name, kept with the run. A function of
-        a module, so that it can travel to other processes.
+        a module, or a partial of one, so that it can travel to other processes and that its runs
+        are known again, by its name and arguments. A lambda makes runs that can't be kept.
     note : mapping, optional
         Plain values for the caller's own use; kept with the run, no part of what it is.
     """
@@ -55,8 +59,9 @@ class Run(ShownAsText):
     Attributes
     ----------
     id : str
-        Stable name: the same for the same table, finder, parameters, seed, sample, version of
-        Subscape and kernels.
+        Stable name: the same for the same table, finder, parameters, seed, sample, score, version
+        of Subscape and kernels. Runs without a seed, or with a parameter or score that has no name
+        (a lambda), are told apart by their place among the tasks.
     clusterings : tuple of SubspaceClustering
         Over the rows and columns of the sample; empty if the run failed.
     seconds : float
@@ -66,7 +71,7 @@ class Run(ShownAsText):
     error : str or None
         Why the run failed, as ``"ValueError: …"``.
     provenance : dict
-        Finder, parameters, seed, table, sample sizes, version and kernels.
+        Finder, parameters, seed, table, sample sizes, score, version and kernels.
     rows, columns : arrays or None
         The sample's places in the table.
     shape : tuple of int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from subscape.algorithms.axis.sspc_hints import (
     Hints,
     dims_by_cluster,
+    in_sample,
     matching,
     rows_by_cluster,
     warn_if_contradicted,
@@ -145,6 +146,10 @@ class SSPC(SubspaceFinder):
         "progress": [callable, "boolean", None],
     }
 
+    #: Parameters that speak of rows and of features, which a sample has at other places.
+    _row_parameters: ClassVar[tuple[str, ...]] = ("labelled_rows",)
+    _feature_parameters: ClassVar[tuple[str, ...]] = ("labelled_dims",)
+
     def __init__(
         self,
         n_clusters: int = 5,
@@ -185,6 +190,47 @@ class SSPC(SubspaceFinder):
         rows = rows_by_cluster(self.labelled_rows, n_rows, self.n_clusters)
         dims = dims_by_cluster(self.labelled_dims, n_features, self.n_clusters, names)
         self._hints = [Hints(r, d) for r, d in zip(rows, dims, strict=True)]
+
+    def parameters_in_sample(
+        self,
+        shape: tuple[int, int],
+        feature_names: Sequence[str] | None = None,
+        rows: ArrayLike | None = None,
+        columns: ArrayLike | None = None,
+    ) -> dict[str, Any]:
+        """What is known of rows and features of a table, for a sample of it.
+
+        Parameters
+        ----------
+        shape : (n_rows, n_features) of the table
+        feature_names : sequence of str, optional
+            Of the table; in the answer features are positions.
+        rows, columns : arrays of int, optional
+            Positions of the sample; all if left out.
+
+        Returns
+        -------
+        dict
+            ``labelled_rows`` (if rows are sampled) and ``labelled_dims`` (if columns are, or have
+            names), where they are set; rows and features outside of the sample are left out.
+
+        Examples
+        --------
+        >>> finder = SSPC(2, labelled_rows={0: [4], 1: [7, 8]}, labelled_dims={1: ["b"]})
+        >>> finder.parameters_in_sample((10, 2), ["a", "b"], rows=[4, 8, 9])
+        {'labelled_rows': {0: array([0]), 1: array([1])}, 'labelled_dims': {1: array([1])}}
+        """
+        self._validate_params()
+        (n_rows, n_features), k = shape, int(self.n_clusters)
+        told = {}
+        if self.labelled_rows is not None and rows is not None:
+            known = rows_by_cluster(self.labelled_rows, n_rows, k)
+            told["labelled_rows"] = in_sample(known, rows, n_rows)
+        named = columns is not None or feature_names is not None
+        if self.labelled_dims is not None and named:
+            known = dims_by_cluster(self.labelled_dims, n_features, k, feature_names)
+            told["labelled_dims"] = in_sample(known, columns, n_features)
+        return told
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
         """Put rows into the clusters they would add to the most, or into none.

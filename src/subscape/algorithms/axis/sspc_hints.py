@@ -8,7 +8,7 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import linear_sum_assignment
 
 from subscape.core.errors import SubscapeError, count, listing
@@ -89,6 +89,19 @@ def dims_by_cluster(given: Any, n_features: int, n_clusters: int, names: Any) ->
             place = positions(features, n_features, names, "feature")
             result[_cluster(k, n_clusters, "labelled_dims")] = np.unique(place).astype(np.int64)
     return result
+
+
+def in_sample(known: list[Ints], sample: ArrayLike | None, size: int) -> dict[int, Ints]:
+    """Positions of each cluster in a sample of ``size`` rows or features; others are dropped.
+
+    >>> in_sample([np.array([0, 7]), np.array([3])], np.array([3, 7, 9]), 10)
+    {0: array([1]), 1: array([0])}
+    """
+    drawn = np.arange(size) if sample is None else np.asarray(sample)
+    place = np.full(size, -1)
+    place[drawn] = np.arange(len(drawn))
+    found = {k: place[one] for k, one in enumerate(known)}
+    return {k: one[one >= 0] for k, one in found.items() if (one >= 0).any()}
 
 
 def _cluster(given: Any, n_clusters: int, where: str) -> int:
