@@ -123,7 +123,7 @@ class TestOriented:
 
     def test_without_the_table_they_are_refused(self):
         X, truth = planted_oriented(4, [(1, 30), (2, 30)], noise=0, random_state=0)
-        with pytest.raises(UnsupportedKindError, match=r"1 of 2 members has oriented .* pass the table"):
+        with pytest.raises(UnsupportedKindError, match=r"1 of 2 members has .* pass the table"):
             ClusterBasedPCE(2).fit([truth, truth.rows_only()])
         with pytest.raises(ValueError, match="60 rows x 3 features"):
             ClusterBasedPCE(2).fit([truth], X[:, :3])
