@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import ShapeMismatchError, SubscapeError, count
 from .memberships import Memberships
+from .missing import is_missing
 
 
 class Coded(NamedTuple):
@@ -102,11 +103,6 @@ def _encode_objects(array: NDArray[Any], n_clusters: int | None) -> Coded:
     codes = np.array([place.get(item, -1) for item in array.tolist()], np.int64)
     codes[missing] = -1
     return Coded(codes, tuple(names))
-
-
-def is_missing(item: Any) -> bool:
-    """Whether a value stands for none: None, NaN, and what pandas has for it."""
-    return item is None or type(item).__name__ in ("NAType", "NaTType") or bool(item != item)
 
 
 class Blocks(NamedTuple):

@@ -15,6 +15,7 @@ from .arff import is_arff, parse_arff
 from .columns import check_known, check_unique
 from .delimited import TextOptions, decode, detect_encoding, open_bytes, read_delimited
 from .errors import FileFormatError, SubscapeError, listing
+from .missing import is_missing
 from .roles import Habits, Wishes, settle, table_from_arrow
 from .table import Table
 
@@ -237,18 +238,9 @@ def _arrow(name: str, column: Any) -> Any:
             raise SubscapeError(
                 f"column {name!r} holds complex numbers; split it into real columns"
             ) from None
-        texts = [None if _is_missing(value) else str(value) for value in values]
+        texts = [None if is_missing(value) else str(value) for value in values]
         array = pa.array(texts, type=pa.string())
     return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-
-
-def _is_missing(value: Any) -> bool:
-    try:
-        return value is None or bool(value != value)  # NaN alone differs from itself.
-    except TypeError:  # pandas.NA refuses to be compared.
-        return True
-    except ValueError:  # An array in a cell is compared element by element.
-        return False
 
 
 # --- AnnData ---

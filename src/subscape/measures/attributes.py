@@ -13,6 +13,7 @@ from subscape.core import Table
 from subscape.core.checks import check_table, column_names
 from subscape.core.columns import Column, check_known, check_unique, in_levels
 from subscape.core.errors import SubscapeError, listing
+from subscape.core.missing import is_missing
 from subscape.kernels.blocks import Blocks, as_blocks, is_source
 
 Levels = tuple[str, ...]
@@ -100,9 +101,9 @@ def _of_objects(array: NDArray[Any], names: tuple[str, ...], who: str) -> Attrib
     for j in range(array.shape[1]):
         items = array[:, j].tolist()
         if array.dtype != object or any(isinstance(item, str | bytes) for item in items):
-            known = sorted({_text(item) for item in items if not _is_missing(item)})
+            known = sorted({_text(item) for item in items if not is_missing(item)})
             place = {level: float(i) for i, level in enumerate(known)}
-            values[:, j] = [np.nan if _is_missing(i) else place[_text(i)] for i in items]
+            values[:, j] = [np.nan if is_missing(i) else place[_text(i)] for i in items]
             levels.append(tuple(known))
         else:
             numeric.append(j)
@@ -114,12 +115,6 @@ def _of_objects(array: NDArray[Any], names: tuple[str, ...], who: str) -> Attrib
 
 def _text(item: Any) -> str:
     return item.decode(errors="replace") if isinstance(item, bytes) else str(item)
-
-
-def _is_missing(item: Any) -> bool:
-    if item is None or type(item).__name__ == "NAType":
-        return True
-    return isinstance(item, float | np.floating) and bool(np.isnan(item))
 
 
 def _chosen(nominal: Iterable[Any] | None, names: tuple[str, ...]) -> list[int]:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, UnsupportedKindError, count
 from subscape.core.foreign import is_foreign, to_numpy
+from subscape.core.missing import is_missing
 from subscape.kernels.contingency import count_pairs
 from subscape.kernels.device_counts import cross_table_there
 
@@ -353,7 +354,7 @@ def _whole_numbers(labels: NDArray[Any], name: str) -> IntArray:
 
 
 def _encode_objects(labels: NDArray[Any], name: str) -> tuple[IntArray, Sequence[Any]]:
-    missing = [i for i, label in enumerate(labels) if _is_missing(label)]
+    missing = [i for i, label in enumerate(labels) if is_missing(label)]
     if missing:
         raise ValueError(
             f"{name} has {count(len(missing), 'missing label')} (None, NaN or NA), first in row "
@@ -375,12 +376,3 @@ def _encode_objects(labels: NDArray[Any], name: str) -> tuple[IntArray, Sequence
                 "hashed; labels are integers, texts or other hashable values"
             ) from None
     return codes, list(numbers)
-
-
-def _is_missing(label: Any) -> bool:
-    if label is None:
-        return True
-    try:
-        return bool(label != label)
-    except (TypeError, ValueError):  # pandas' NA refuses to be a truth value; arrays do too
-        return not isinstance(label, np.ndarray)
