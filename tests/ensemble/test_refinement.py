@@ -12,7 +12,8 @@ from subscape.algorithms import LAC
 from subscape.core.errors import DroppedClusterWarning
 from subscape.datasets import planted_axes
 from subscape.ensemble import ClusterBasedPCE, generate
-from subscape.ensemble.refinement import Likeness, member_groups, representatives
+from subscape.ensemble.metaclusters import member_groups, representatives
+from subscape.ensemble.refinement import Likeness
 from subscape.kernels.tanimoto import projective_similarities
 from subscape.measures import psi_projective
 from subscape.measures.stacked import stack
@@ -77,7 +78,7 @@ class TestRepresentatives:
     def test_blocks_change_nothing(self, monkeypatch):
         S = np.random.default_rng(0).random((30, 30))
         whole = representatives(S, None, 5)
-        monkeypatch.setattr("subscape.ensemble.refinement.BLOCK", 7)
+        monkeypatch.setattr("subscape.ensemble.metaclusters.BLOCK", 7)
         assert representatives(S, None, 5) == whole
 
     def test_only_those_among_which_to_choose(self):

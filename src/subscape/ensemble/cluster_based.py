@@ -16,8 +16,15 @@ from subscape.measures.stacked import Stack, stack
 
 from .base import COMMON, ConsensusMethod, Floats, assembled, by_first_choice, knows_features
 from .members import Ensemble
-from .metaclusters import METHODS, check_number, metaclusters, renumbered
-from .refinement import STARTS, Likeness, member_groups, refined
+from .metaclusters import (
+    METHODS,
+    STARTS,
+    check_number,
+    member_groups,
+    metaclusters,
+    renumbered,
+)
+from .refinement import Likeness, refined
 from .voting import Ballot, Votes, ballot, count_votes, shared_mass, widened, winners
 
 

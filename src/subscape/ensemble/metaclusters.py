@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy.spatial.distance import squareform
 
 from subscape.algorithms.numbering import by_first_row
 from subscape.core.errors import SubscapeError
+from subscape.measures.projective import psi_of
 
 from .graphs import spectral_parts
 
@@ -18,6 +20,11 @@ Floats = NDArray[np.float64]
 
 LINKAGES = ("average", "complete", "weighted")
 METHODS = ("kmedoids", "spectral", *LINKAGES)
+
+#: How many members' clusters are tried as centres, each member by itself.
+STARTS = 5
+#: Clusters that are weighed as centres at a time.
+BLOCK = 512
 
 #: More clusters than this would need more than 6 GB for their distances.
 MOST_CLUSTERS = 20_000
@@ -86,6 +93,83 @@ def cut(merges: Floats, k: int) -> NDArray[np.intp]:
     for node in range(2 * number - 2, -1, -1):
         parent[node] = parent[parent[node]]
     return renumbered(np.unique(parent[:number], return_inverse=True)[1])
+
+
+def member_groups(
+    similarity: Floats, starts: NDArray[np.intp], k: int, number: int = STARTS
+) -> list[NDArray[np.intp]]:
+    """Groups around the clusters of single members, those nearest to the ensemble first.
+
+    Members with k clusters come first. Of a member with more the k that stand for the others best
+    are taken, to one with fewer the best clusters of other members are added.
+
+    Parameters
+    ----------
+    similarity : (c, c) array in [0, 1]
+    starts : (m + 1,) array
+        Where the members' clusters begin.
+    k : int
+    number : int
+        How many members.
+
+    Returns
+    -------
+    list of (c,) arrays with values in 0 .. k-1
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 0.1, 0.9, 0.2], [0.1, 1.0, 0.0, 0.8],
+    ...               [0.9, 0.0, 1.0, 0.1], [0.2, 0.8, 0.1, 1.0]])
+    >>> member_groups(S, np.array([0, 2, 4]), 2, number=1)
+    [array([0, 1, 0, 1])]
+    """
+    spans = list(itertools.pairwise(starts))
+    away = [abs(int(b - a) - k) for a, b in spans]
+    distances = [psi_of(similarity[a:b], starts).sum() for a, b in spans]
+    chosen = np.lexsort((distances, away))[:number]
+    found = []
+    for a, b in (spans[i] for i in chosen):
+        own = np.arange(a, b)
+        centres = list(own) if len(own) <= k else representatives(similarity, None, k, own)
+        if len(centres) < k:
+            near = similarity[centres].max(axis=0)
+            centres += representatives(similarity, near, k - len(centres))
+        found.append(similarity[:, centres].argmax(axis=1))
+    return found
+
+
+def representatives(
+    similarity: Floats, near: Floats | None, number: int, among: NDArray[np.intp] | None = None
+) -> list[int]:
+    """Clusters that stand for all others best beside those that are there, one after another.
+
+    Parameters
+    ----------
+    similarity : (c, c) array
+    near : (c,) array or None
+        How much each cluster resembles what is there already; None: nothing is.
+    number : int
+    among : array, optional
+        The clusters to choose from, all by default.
+
+    Examples
+    --------
+    >>> S = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.3], [0.0, 0.3, 1.0]])
+    >>> representatives(S, None, 2)
+    [1, 2]
+    """
+    near = np.zeros(len(similarity)) if near is None else near
+    among = np.arange(len(similarity)) if among is None else among
+    chosen: list[int] = []
+    for _ in range(number):
+        gains = np.concatenate([
+            np.maximum(similarity[among[i : i + BLOCK]] - near, 0.0).sum(axis=1)
+            for i in range(0, len(among), BLOCK)
+        ])  # fmt: skip
+        gains[np.isin(among, chosen)] = -1.0
+        chosen.append(int(among[gains.argmax()]))
+        near = np.maximum(near, similarity[chosen[-1]])
+    return chosen
 
 
 class MedoidGroups(NamedTuple):

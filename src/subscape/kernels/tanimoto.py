@@ -111,7 +111,9 @@ def cross_products(a: Any, b: Any) -> Floats:
         return _foreign_products(a, b)
     if sparse.issparse(a) or sparse.issparse(b):
         a, b = (sparse.csr_array(side).astype(np.float64, copy=False) for side in (a, b))
-        return np.asarray((a @ b.T).toarray())
+        # The transposed side is sorted anew: that of fewer entries.
+        shared = a @ b.T if b.nnz <= a.nnz else (b @ a.T).T
+        return np.asarray(shared.toarray())
     return np.asarray(np.asarray(a, np.float64) @ np.asarray(b, np.float64).T)
 
 

@@ -129,6 +129,6 @@ def _kept_by_name(step: Any, n_features: int) -> IntArray | None:
     vars(stranger).pop("feature_names_in_", None)
     try:
         handed_on = stranger.get_feature_names_out(np.array(list(names), dtype=object))
-    except Exception:
+    except Exception:  # whatever a transformer of others raises, it doesn't say what it hands on
         return None
     return np.array([names.get(str(name), -1) for name in handed_on], np.int64)
