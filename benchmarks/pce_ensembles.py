@@ -7,6 +7,7 @@ weights of the classes are LAC's with h = 0.2.
 
 from __future__ import annotations
 
+import importlib.util
 import time
 from typing import Any, NamedTuple
 
@@ -142,9 +143,7 @@ def methods(k: int, seed: int, generations: int, rows: int) -> dict[str, Any]:
         "WSPA": WSPA(k, random_state=seed),
         "WBPA": WBPA(k, random_state=seed),
     }
-    try:
-        import pymetis  # noqa: F401
-    except ImportError:
+    if importlib.util.find_spec("pymetis") is None:
         return found
     if rows <= 2500:  # METIS wants all pairs of rows for CSPA
         found["CSPA (METIS)"] = CSPA(k, partitioner="metis", random_state=seed)

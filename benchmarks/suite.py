@@ -65,6 +65,7 @@ BENCHMARKS = (
     Benchmark("alternatives_paper", needs_data=True),
     Benchmark("pce_paper", needs_data=True),
     Benchmark("pce_settings", needs_data=True),
+    Benchmark("pce_defaults"),
     Benchmark("sre_paper"),
     Benchmark("gpu", modules=("torch",)),
 )

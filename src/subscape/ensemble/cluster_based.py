@@ -92,8 +92,9 @@ class ClusterBasedPCE(ConsensusMethod):
 
     The defaults were chosen on tables, real and planted, that the paper doesn't use. Groups of one
     vote, however they are made, may hold shared-out clusters only, which then win no row and are
-    lost; the steps from the nearest members lose few, and end nearer to the ensemble and, mostly,
-    to the classes. The plain mean gave much better feature weights than eq. 22.
+    lost; the steps from the nearest members lose few. Where one vote around medoids loses none,
+    both come equally near to the classes. The plain mean gave much better feature weights than
+    eq. 22.
 
     References
     ----------
