@@ -22,7 +22,7 @@ LISTED = 40
 def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
     """Print roles and plan, and write ``columns.csv`` into the folder."""
     from subscape.studies import make_plan, prepare
-    from subscape.studies.exploration import check_rows
+    from subscape.studies.searched_rows import check_rows
 
     for note in table.notes:
         click.echo(note)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core import Table
-from subscape.core.errors import SubscapeError, count
+from subscape.core.errors import SubscapeError
 from subscape.core.seeds import seed_sequence
 from subscape.validation.runs import Run, RunStore, Task, run_all
 
@@ -29,6 +29,7 @@ from .portfolio import Entry, Plan, make_plan, seed_of
 from .preparation import Prepared, prepare
 from .progress import Progress
 from .residuals import without
+from .searched_rows import check_rows, searched_rows
 from .separation import Judge
 from .steadiness import with_steadier
 from .study import Study, as_table
@@ -40,11 +41,6 @@ FloatArray = NDArray[np.float64]
 #: Of the time allowed, this share may go by before a further rung is admitted; the rest is for
 #: tests against chance and on samples.
 SEARCH_SHARE = 0.5
-#: Groups in fewer rows can't be told from chance.
-FEWEST_ROWS = 10
-#: At most so many cells are searched, but always this many rows.
-MOST_CELLS = 1_000_000
-FEWEST_SEARCHED = 2000
 #: Views that are taken out of the table per round, to look for others in what is left.
 ROOTS = 3
 #: Runs per view, of different finders, that are repeated on samples.
@@ -168,8 +164,7 @@ class Exploration:
             if isinstance(random_state, (int, np.integer))
             else int(seed_sequence(random_state).generate_state(1)[0] >> 1)
         )
-        most = max(FEWEST_SEARCHED, MOST_CELLS // max(table.shape[1], 1))
-        self.rows = _sample(table.n_rows, min(search_rows, most), self.seed)
+        self.rows = searched_rows(table.shape, search_rows, self.seed)
         #: The rows that are searched; all else is learned from them.
         self.searched = table if len(self.rows) == table.n_rows else table.take(self.rows)
         self.ready: Prepared = prepare(self.searched)
@@ -383,25 +378,9 @@ class Exploration:
             study.save(self.folder)
 
 
-def check_rows(table: Table) -> None:
-    """Refuse a table with too few rows."""
-    if table.n_rows < FEWEST_ROWS:
-        raise SubscapeError(
-            f"the table has {count(table.n_rows, 'row')}; to tell groups from chance it takes at "
-            f"least {FEWEST_ROWS}. Are rows and columns exchanged (--transpose)?"
-        )
-
-
 class Interrupted(KeyboardInterrupt):
     """The exploration was stopped; ``study`` is what there was until then."""
 
     def __init__(self, study: Study) -> None:
         super().__init__("stopped; what was found so far is marked provisional")
         self.study = study
-
-
-def _sample(n_rows: int, most: int, seed: int) -> NDArray[np.intp]:
-    if n_rows <= most:
-        return np.arange(n_rows)
-    rng = np.random.default_rng([seed, 1])
-    return np.sort(rng.choice(n_rows, most, replace=False))
