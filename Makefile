@@ -5,7 +5,7 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-SOURCES := pyproject.toml setup.py $(wildcard src/subscape/kernels/*.pyx)
+SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx")
 # The first of these that is 3.11 or newer and can make environments is used; PYTHON=... goes first.
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
@@ -52,7 +52,7 @@ bench-full: $(VENV)/.installed-peers
 clean:
 	rm -rf $(VENV) build dist src/*.egg-info .mypy_cache .pytest_cache .ruff_cache \
 		.import_linter_cache .hypothesis
-	rm -f src/subscape/kernels/*.so src/subscape/kernels/*.c
+	find src -name "*.so" -delete
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.python

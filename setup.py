@@ -1,7 +1,8 @@
 """Build the optional Cython kernels; everything else is declared in pyproject.toml.
 
-Each ``src/subscape/kernels/_<topic>.pyx`` is the compiled twin of a NumPy function. Without Cython,
-or without a working C compiler, the package is installed all the same and runs on the NumPy twins.
+Each ``_<topic>.pyx`` under ``src/subscape`` is the compiled twin of the NumPy functions of a module
+beside it. Without Cython, or without a working C compiler, the package is installed all the same
+and runs on the NumPy twins.
 """
 
 import os
@@ -32,11 +33,11 @@ def kernels() -> list[Extension]:
     flags = ["/O2"] if sys.platform == "win32" else ["-O3", "-g0", "-ffp-contract=off"]
     extensions = [
         Extension(
-            f"subscape.kernels.{source.stem}",
+            ".".join(source.relative_to(HERE / "src").with_suffix("").parts),
             [source.relative_to(HERE).as_posix()],
             extra_compile_args=flags,
         )
-        for source in sorted((HERE / "src" / "subscape" / "kernels").glob("*.pyx"))
+        for source in sorted((HERE / "src" / "subscape").rglob("*.pyx"))
     ]
     if not extensions:
         return []

@@ -27,14 +27,10 @@ from adco_stream import table_7
 from sklearn.cluster import AgglomerativeClustering, KMeans
 from sklearn.mixture import GaussianMixture
 
-from subscape.core import Table
+from subscape.arrays.bin_counts import count_in_bins
 from subscape.datasets import load_real
-from subscape.kernels.bin_counts import count_in_bins
-from subscape.measures import (
-    Bins,
-    DensityProfile,
-    adco_similarity,
-)
+from subscape.measures import Bins, DensityProfile, adco_similarity
+from subscape.tables import Table
 
 RESULTS = Path(__file__).parent / "results"
 TABLES = {

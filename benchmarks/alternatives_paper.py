@@ -35,12 +35,15 @@ import matplotlib.pyplot as plt
 import numpy as np
 from scipy.spatial.distance import pdist
 
-from subscape.alternatives import CIB, COALA, MAXIMUS, CondEns, MetaClustering
-from subscape.alternatives.coala import even_distances, known_bits, labels_after
 from subscape.datasets import load_real
-from subscape.kernels.average_link import agglomerate_apart, agglomerate_apart_by_scanning
+from subscape.finders import CIB, COALA, MAXIMUS, CondEns, MetaClustering
+from subscape.finders.alternatives.coala.average_link import (
+    agglomerate_apart,
+    agglomerate_apart_by_scanning,
+)
+from subscape.finders.alternatives.coala.coala import even_distances, known_bits, labels_after
 from subscape.measures import dq_measure, label_jaccard_score
-from subscape.measures.dunn import DIAMETERS, SEPARATIONS
+from subscape.measures.compactness.dunn import DIAMETERS, SEPARATIONS
 
 RESULTS = Path(__file__).parent / "results"
 #: The paper's data sets; its "cars" has the running time of the car evaluation data.

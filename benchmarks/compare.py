@@ -24,7 +24,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix
 
 from subscape import OrientedSubspaces, SubspaceClustering
-from subscape.core.angles import squared_cosines, trace_overlaps
+from subscape.core.oriented import squared_cosines, trace_overlaps
 from subscape.datasets import thesis_6_2
 from subscape.measures import clustering_error, pairwise_distances
 

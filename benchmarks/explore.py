@@ -26,14 +26,10 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from subscape.core import Table
 from subscape.datasets import load_real, planted_views, structureless
-from subscape.measures import (
-    adjusted_rand_score,
-    clustering_error,
-    normalized_mutual_info_score,
-)
-from subscape.studies import explore
+from subscape.exploration import explore
+from subscape.measures import adjusted_rand_score, clustering_error, normalized_mutual_info_score
+from subscape.tables import Table
 
 RESULTS = Path(__file__).parent / "results"
 FIRST = 8
@@ -80,7 +76,7 @@ def real(options):
         seconds = time.perf_counter() - start
         found = [best_views(study, truth) for truth in truths_of(data)]
         lines.append(
-            f"| {name} | {seconds:.0f} | {len(study.honest_views)} of {len(study.views)} | "
+            f"| {name} | {seconds:.0f} | {len(study.significant_views)} of {len(study.views)} | "
             f"{listed(nmi for _, nmi in found)} | {listed(YARDSTICK[name])} | "
             f"{listed(ari for ari, _ in found)} |"
         )
@@ -101,7 +97,9 @@ def planted(options):
         seconds = time.perf_counter() - start
         found = [best_views(study, truth.labels())[0] for truth in truths]
         right += min(found) > 0.9
-        lines.append(f"| {numbers} | {seconds:.0f} | {len(study.honest_views)} | {listed(found)} |")
+        lines.append(
+            f"| {numbers} | {seconds:.0f} | {len(study.significant_views)} | {listed(found)} |"
+        )
         print(lines[-1], flush=True)
     lines.append(f"\nEvery truth with ARI > 0.9 on {right} of {len(cases)} (goal: 9 of 10).")
     print(lines[-1], flush=True)
@@ -148,7 +146,7 @@ def mixed(options):
         seconds = time.perf_counter() - start
         nmi = [best_views(study, truth)[1] for truth in truths_of(data)]
         lines.append(
-            f"| {name} | {seconds:.0f} | {len(study.honest_views)} of {len(study.views)} | "
+            f"| {name} | {seconds:.0f} | {len(study.significant_views)} of {len(study.views)} | "
             f"{listed(nmi)} | {study.verdict} |"
         )
         print(lines[-1], flush=True)
@@ -183,7 +181,7 @@ def without_groups(options):
         kind = kinds[i % 3]
         X = structureless(kind, 200, 6, random_state=5000 + i)
         study = explore(X, effort="quick", n_jobs=options.jobs)
-        if study.honest_views:
+        if study.significant_views:
             claimed.append((kind, i, min(view.p_value for view in study.views)))
         if i % 10 == 9:
             print(f"  {i + 1} tables, {len(claimed)} claimed", flush=True)

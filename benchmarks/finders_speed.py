@@ -24,8 +24,8 @@ import elki
 import numpy as np
 from ratios import Ratio, Side
 
-from subscape.algorithms import CLIQUE, DOC, LAC, P3C, PROCLUS, SUBCLU, DiSH, MineClus, PreDeCon
 from subscape.datasets import planted_axes
+from subscape.finders import CLIQUE, DOC, LAC, P3C, PROCLUS, SUBCLU, DiSH, MineClus, PreDeCon
 from subscape.measures import clustering_error
 
 RESULTS = Path(__file__).parent / "results"

@@ -31,12 +31,17 @@ except ImportError:
 else:
     from gpu_passes import on_two_cores, passes
 
-from subscape.alternatives import NrKMeans
-from subscape.alternatives.view_kmeans import iterate, scoring
-from subscape.kernels.device_views import DeviceTable, no_labels, product_step, view_step
-from subscape.kernels.fused_views import PackedTable, halves
-from subscape.kernels.tanimoto import intersections, projective_similarities
-from subscape.kernels.views import cell_sums
+from subscape.arrays.tanimoto import intersections, projective_similarities
+from subscape.finders import NrKMeans
+from subscape.finders.views.nrkmeans.device_kernel import (
+    DeviceTable,
+    no_labels,
+    product_step,
+    view_step,
+)
+from subscape.finders.views.nrkmeans.fused_kernel import PackedTable, halves
+from subscape.finders.views.nrkmeans.kernel import cell_sums
+from subscape.finders.views.nrkmeans.steps import iterate, scoring
 from subscape.measures import adjusted_rand_score
 
 SIZES = (5, 4, 3)

@@ -12,20 +12,20 @@ import time
 import numpy as np
 import torch
 
-from subscape.algorithms import LAC, KFlats
-from subscape.algorithms.base import Watch
-from subscape.algorithms.oriented.flat_descent import Fit, settled
-from subscape.algorithms.oriented.flats import Flat
-from subscape.kernels.blocks import as_blocks
-from subscape.kernels.contingency import count_pairs
-from subscape.kernels.device_counts import count_in_bins_there, count_pairs_there
-from subscape.kernels.device_flats import closest_flats_there, flat_sums_there
-from subscape.kernels.device_moments import moments_there
-from subscape.kernels.device_sums import one_hot
-from subscape.kernels.device_weighted import nearest_weighted_there
-from subscape.kernels.weighted import nearest_weighted
+from subscape.arrays.blocks import as_blocks
+from subscape.arrays.contingency import count_pairs
+from subscape.arrays.device.counts import count_in_bins_on_device, count_pairs_on_device
+from subscape.arrays.device.moments import moments_on_device
+from subscape.arrays.device.sums import one_hot
+from subscape.arrays.device.weighted_kmeans import nearest_weighted_on_device
+from subscape.arrays.weighted_kmeans import nearest_weighted
+from subscape.finders import LAC, KFlats
+from subscape.finders.base import Watch
+from subscape.finders.oriented.flats import Flat
+from subscape.finders.oriented.kflats.descent import Fit, settled
+from subscape.finders.oriented.kflats.device import closest_flats_on_device, flat_sums_on_device
 from subscape.measures import DensityProfile, intersection_table, sre
-from subscape.measures.part_sums import Part, covariance_of
+from subscape.measures.flats.fitting import Part, covariance_of
 
 K, FLAT_DIM, BINS, LABELS = 5, 2, 10, 20
 
@@ -94,7 +94,7 @@ def passes(device, quick, seconds, bandwidth, rate):
     nothing = np.zeros(K)
     row(
         "LAC, assign and sum",
-        lambda: nearest_weighted_there(here.table, here.centres, here.weights, nothing),
+        lambda: nearest_weighted_on_device(here.table, here.centres, here.weights, nothing),
         4 * n * p + 8 * n,
         4 * n * p * K + 3 * n * p,
         lambda: nearest_weighted(here.wide, here.centres, here.weights, nothing),
@@ -105,8 +105,8 @@ def passes(device, quick, seconds, bandwidth, rate):
     watch = Watch("KFlats", None, None)
     row(
         f"KFlats, {K} flats of dimension {FLAT_DIM}, assign and sum",
-        lambda: flat_sums_there(
-            here.table, closest_flats_there(here.table, here.centres, here.bases).labels, K
+        lambda: flat_sums_on_device(
+            here.table, closest_flats_on_device(here.table, here.centres, here.bases).labels, K
         ),
         4 * n * p + 8 * n,
         2 * n * p * K * (1 + FLAT_DIM) + half,
@@ -118,7 +118,7 @@ def passes(device, quick, seconds, bandwidth, rate):
     few = [Part(np.flatnonzero(here.host_labels == k).astype(np.int32), None) for k in range(K)]
     row(
         "SRE, sums of all clusters (row numbers come from main memory)",
-        lambda: [moments_there(here.table, each, None, True) for each in rows],
+        lambda: [moments_on_device(here.table, each, None, True) for each in rows],
         4 * n * p + 4 * n,
         half,
         lambda: [covariance_of(here.host, part) for part in few],
@@ -135,7 +135,7 @@ def passes(device, quick, seconds, bandwidth, rate):
     limits, starts = profile.bins.limits
     row(
         f"ADCO, count {BINS} bins",
-        lambda: count_in_bins_there(
+        lambda: count_in_bins_on_device(
             here.table, limits, starts, lambda part: one_hot(here.labels[part], K), K, False
         ),
         4 * n * p + 4 * n,
@@ -153,7 +153,7 @@ def passes(device, quick, seconds, bandwidth, rate):
     few_a, few_b = a[: here.n_few].cpu().numpy(), b[: here.n_few].cpu().numpy()
     row(
         f"pairs of {LABELS} × {LABELS} labels",
-        lambda: count_pairs_there(a, b, LABELS, LABELS),
+        lambda: count_pairs_on_device(a, b, LABELS, LABELS),
         8 * n,
         0,
         lambda: count_pairs(few_a, few_b, LABELS, LABELS),

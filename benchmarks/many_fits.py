@@ -22,10 +22,11 @@ import joblib
 import numpy as np
 from ratios import RESULTS, circumstances, record
 
-from subscape.algorithms import LAC
-from subscape.core.parallel import finished
 from subscape.datasets import planted_axes
-from subscape.validation import Task, run_all, subsamples
+from subscape.finders import LAC
+from subscape.parallel.local import finished
+from subscape.runs import Task, run_all
+from subscape.validation import subsamples
 
 N_FITS = 200
 

@@ -20,8 +20,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 import numpy as np
 from sklearn.cluster import KMeans
 
-from subscape.alternatives import MAXIMUS
 from subscape.datasets import planted_views
+from subscape.finders import MAXIMUS
 from subscape.measures import normalized_mutual_info_score
 
 RESULTS = Path(__file__).parent / "results"

@@ -27,9 +27,9 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
-from subscape.alternatives import AutoNR, NrKMeans
-from subscape.alternatives.view_search import Task, random_start, seeded
 from subscape.datasets import load_real, planted_views
+from subscape.finders import AutoNR, NrKMeans
+from subscape.finders.views.nrkmeans.search import Task, random_start, seeded
 from subscape.measures import adjusted_rand_score, normalized_mutual_info_score
 
 try:

@@ -28,8 +28,8 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from subscape import SubspaceClustering
-from subscape.algorithms import registry
 from subscape.datasets import load_real
+from subscape.finders import registry
 from subscape.measures import clustering_error, e4sc_score, object_f1_score, rnia
 
 RESULTS = Path(__file__).parent / "results"

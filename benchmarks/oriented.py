@@ -29,8 +29,8 @@ import numpy as np
 from ratios import Ratio, Side
 
 from subscape import OrientedSubspaces, SubspaceClustering
-from subscape.algorithms import CASH, COPAC, LMCLUS, ORCLUS, ERiC, FourC, KFlats
 from subscape.datasets import planted_oriented
+from subscape.finders import CASH, COPAC, LMCLUS, ORCLUS, ERiC, FourC, KFlats
 from subscape.measures import adjusted_rand_score, clustering_error, sre
 
 RESULTS = Path(__file__).parent / "results"

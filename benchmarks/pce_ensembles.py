@@ -1,8 +1,8 @@
 """Ensembles as in Gullo, Domeniconi, Tagarelli (SIGMOD 2011), and what every method makes of them.
 
 Members are LAC as published (objective="lac"), a single start from random rows, as many clusters as
-there are classes, h drawn evenly on a logarithmic scale, a quarter of each flavour. The feature
-weights of the classes are LAC's with h = 0.2.
+there are classes, h drawn evenly on a logarithmic scale, a quarter of each representation.
+The feature weights of the classes are LAC's with h = 0.2.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score
 
 from subscape import SubspaceClustering, WeightedSubspaces
-from subscape.algorithms import LAC
 from subscape.datasets import load_real
 from subscape.ensemble import (
     CSPA,
@@ -33,6 +32,7 @@ from subscape.ensemble import (
 from subscape.ensemble.em import deviations, meeting_alpha, row_statistics
 from subscape.ensemble.voting import ballot, shared_mass
 from subscape.ensemble.weighted_graphs import nearness
+from subscape.finders import LAC
 from subscape.measures import lac_weights, psi_projective
 from subscape.measures.projective import nmi_table
 from subscape.measures.stacked import similarities, stack

@@ -29,8 +29,8 @@ from pce_ensembles import TABLES, Effort, Setting, classes, member, one_ensemble
 from pce_signs import as_printed, order, signs
 from pce_tables import Results, all_methods, beside_paper, by_table, changed, mean, times
 
+from subscape.arrays.tanimoto import products, projective_similarities
 from subscape.ensemble import ClusterBasedPCE, generate
-from subscape.kernels.tanimoto import products, projective_similarities
 from subscape.measures.stacked import stack
 
 RESULTS = Path(__file__).parent / "results"

@@ -33,9 +33,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from subscape.algorithms import LAC, ORCLUS, PROCLUS, KFlats, SubKMeans
-from subscape.alternatives import NrKMeans
-from subscape.kernels.blocks import Blocks, as_blocks, fold
+from subscape.arrays.blocks import Blocks, as_blocks, fold
+from subscape.finders import LAC, ORCLUS, PROCLUS, KFlats, NrKMeans, SubKMeans
 from subscape.measures import DensityProfile, description_length, sre
 
 RESULTS = Path(__file__).parent / "results"

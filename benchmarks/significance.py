@@ -26,8 +26,8 @@ from scipy.stats import beta
 from sklearn.cluster import KMeans
 from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 
-from subscape.algorithms import LAC, P3C, MineClus, SubKMeans
 from subscape.datasets import planted_axes, structureless
+from subscape.finders import LAC, P3C, MineClus, SubKMeans
 from subscape.measures import overlap_of
 from subscape.validation import null_table, significance
 

@@ -27,7 +27,7 @@ from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wi
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPRegressor
 
-import subscape.algorithms
+import subscape.finders
 from subscape.core.errors import SubscapeError
 from subscape.measures import (
     adjusted_rand_score,
@@ -131,9 +131,9 @@ def grid(name, X, quick):
 
 def found_by(name, X, quick, seconds=GRID_SECONDS):
     """Clusterings over a finder's grid, or None if it is not there."""
-    if name not in subscape.algorithms.__all__:
+    if name not in subscape.finders.__all__:
         return None
-    finder_class = getattr(subscape.algorithms, name)
+    finder_class = getattr(subscape.finders, name)
     known = finder_class().get_params()
     found, seen, start = [], set(), time.perf_counter()
     for given in grid(name, X, quick):
@@ -340,7 +340,7 @@ def figure_5(quick):
     curves = {"one cluster (PCA)": {d: (pca[d], 1) for d in dims}}
     curves["autoencoder"] = {d: (autoencoder_loss(X, d, repeats, epochs), 1) for d in dims}
     for name in ("ORCLUS", "KFlats"):
-        if name not in subscape.algorithms.__all__:
+        if name not in subscape.finders.__all__:
             print(f"  Fig. 5: {name} skipped")
             continue
         curves[name] = {}
@@ -351,7 +351,7 @@ def figure_5(quick):
                 options |= {"flat_dim": d} if name == "KFlats" else {"subspace_dim": 13 - d}
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
-                    found = getattr(subscape.algorithms, name)(**options).fit(X).clustering_
+                    found = getattr(subscape.finders, name)(**options).fit(X).clustering_
                 scores.append(sre(X, found, alpha=0, beta=0))
             best = min(scores, key=lambda s: s.total)
             curves[name][d] = (best.loss, best.n_clusters)

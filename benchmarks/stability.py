@@ -26,8 +26,8 @@ os.environ["MPLBACKEND"] = "Agg"
 import matplotlib.pyplot as plt
 import numpy as np
 
-from subscape.algorithms import PROCLUS, SSPC
 from subscape.datasets import planted_axes, thesis_6_2
+from subscape.finders import PROCLUS, SSPC
 from subscape.measures import clustering_error, rnia
 from subscape.plots import DistanceMatrixDisplay, StabilityCurveDisplay
 from subscape.validation import (

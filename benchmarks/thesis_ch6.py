@@ -26,18 +26,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 from joblib import Parallel, delayed
 
-from subscape.algorithms import (
-    DOC,
-    HARP,
-    MAFIA,
-    ORCLUS,
-    PROCLUS,
-    SSPC,
-    FastDOC,
-    MineClus,
-    PreDeCon,
-)
 from subscape.datasets import thesis_6_1, thesis_6_2
+from subscape.finders import DOC, HARP, MAFIA, ORCLUS, PROCLUS, SSPC, FastDOC, MineClus, PreDeCon
 from subscape.measures import clustering_error, pairwise_distances, rnia
 from subscape.plots import CellsDisplay, DistanceMatrixDisplay
 

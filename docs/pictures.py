@@ -20,12 +20,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subscape import algorithms, alternatives, plots, validation
-from subscape.datasets import (
-    planted_axes,
-    planted_cocluster,
-    planted_oriented,
-    planted_views,
-)
+from subscape.datasets import planted_axes, planted_cocluster, planted_oriented, planted_views
 from subscape.ensemble import ClusterBasedPCE, generate
 from subscape.plots.cells import row_order
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from subscape.core import (
-    AxisSubspaces,
-    OrientedSubspaces,
-    SubspaceClustering,
-    WeightedSubspaces,
-)
+from subscape.core import AxisSubspaces, OrientedSubspaces, SubspaceClustering, WeightedSubspaces
 
 seeds = st.integers(0, 2**32 - 1)
 

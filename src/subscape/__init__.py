@@ -15,23 +15,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from subscape.core import (
-        AxisSubspaces,
-        OrientedSubspaces,
-        SubspaceClustering,
-        Table,
-        WeightedSubspaces,
-        assign,
-        describe,
-        load,
-        save,
-    )
+    from subscape.core.clustering import SubspaceClustering
+    from subscape.core.oriented import OrientedSubspaces
+    from subscape.core.prototypes import assign, describe
+    from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
+    from subscape.exploration.exploration import explore
+    from subscape.exploration.study import Study, load_study
+    from subscape.files.archive import load, save
+    from subscape.tables.table import Table
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AxisSubspaces",
     "OrientedSubspaces",
+    "Study",
     "SubspaceClustering",
     "Table",
     "WeightedSubspaces",
@@ -40,34 +38,44 @@ __all__ = [
     "describe",
     "explore",
     "load",
+    "load_study",
     "save",
 ]
 
-_SUBMODULES = frozenset(
-    {
-        "algorithms",
-        "alternatives",
-        "core",
-        "datasets",
-        "ensemble",
-        "kernels",
-        "measures",
-        "plots",
-        "report",
-        "studies",
-        "validation",
-    }
+_SUBMODULES = (
+    "arrays",
+    "core",
+    "datasets",
+    "ensemble",
+    "exploration",
+    "files",
+    "finders",
+    "measures",
+    "parallel",
+    "plots",
+    "report",
+    "runs",
+    "tables",
+    "testing",
+    "validation",
 )
-_HOME = {name: "subscape.core" for name in __all__ if name != "__version__"}
-_HOME["explore"] = "subscape.studies"
+_HOME = {
+    "core": (
+        "AxisSubspaces OrientedSubspaces SubspaceClustering WeightedSubspaces assign describe"
+    ),
+    "exploration": "Study explore load_study",
+    "files": "load save",
+    "tables": "Table",
+}
+_PACKAGE = {name: package for package, names in _HOME.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
     if name in _SUBMODULES:
         return importlib.import_module(f"subscape.{name}")
-    if name not in _HOME:
+    if name not in _PACKAGE:
         raise AttributeError(f"module 'subscape' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_HOME[name]), name)
+    value = getattr(importlib.import_module(f"subscape.{_PACKAGE[name]}"), name)
     globals()[name] = value
     return value
 

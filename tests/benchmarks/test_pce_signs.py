@@ -9,9 +9,9 @@ from pce_tables import PRINTED, printed
 from scipy.special import xlogy
 
 from subscape import SubspaceClustering
-from subscape.algorithms import LAC
 from subscape.datasets import planted_axes
 from subscape.ensemble import generate
+from subscape.finders import LAC
 
 
 def record(change=None, checks=None):

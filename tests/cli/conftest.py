@@ -7,8 +7,9 @@ import pytest
 from click.testing import CliRunner
 
 from subscape.cli.main import cli
-from subscape.core import SubspaceClustering, save
+from subscape.core import SubspaceClustering
 from subscape.datasets import planted_views
+from subscape.files import save
 
 
 @pytest.fixture

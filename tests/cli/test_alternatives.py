@@ -6,11 +6,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from subscape.alternatives import MAXIMUS
-from subscape.alternatives.registry import METHODS
 from subscape.cli.finder_inputs import scaled
-from subscape.core.formats import read_clusterings, read_together
 from subscape.datasets import planted_views
+from subscape.files.formats import read_clusterings, read_together
+from subscape.finders import MAXIMUS
+from subscape.finders.alternatives.registry import METHODS
 
 
 @pytest.fixture

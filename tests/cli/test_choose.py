@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from subscape.cli.choose import parsed_grid
-from subscape.core import load
 from subscape.datasets import planted_axes
+from subscape.files import load
 
 KNOWN = {"n_clusters": 5, "avg_dims": 5, "width": 0.1, "how": "a"}
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from subscape.core import SubspaceClustering, save
+from subscape.core import SubspaceClustering
+from subscape.files import save
 from subscape.measures import p_value
 from subscape.measures.registry import MEASURES
 

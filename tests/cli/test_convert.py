@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from subscape.cli import convert
-from subscape.core import SubspaceClustering, load, save
-from subscape.core.formats import FORMATS, read_clusterings
+from subscape.core import SubspaceClustering
+from subscape.files import load, save
+from subscape.files.formats import FORMATS, read_clusterings
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ import time
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.studies.conftest import small_job
+from tests.exploration.conftest import small_job
 
 from subscape.cli.main import cli
-from subscape.core import Table
-from subscape.studies import load_study
+from subscape.exploration import load_study
+from subscape.tables import Table
 
 from .conftest import write_table
 

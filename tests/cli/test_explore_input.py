@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from subscape.core import Table, readers
+from subscape.tables import Table
+from subscape.tables.readers import sources as readers
 
 from .conftest import write_table
 

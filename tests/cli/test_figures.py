@@ -3,8 +3,8 @@ from __future__ import annotations
 from click.testing import CliRunner
 
 from subscape.cli.main import cli
+from subscape.exploration import load_study
 from subscape.report import render
-from subscape.studies import load_study
 from subscape.testing.studies import planted_study
 
 

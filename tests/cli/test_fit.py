@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subscape.core import load
 from subscape.datasets import planted_axes
+from subscape.files import load
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ SECONDS = 2.0
 
 FRAME = """
 import hashlib, os, signal, sys, threading, time
-from subscape.cli.interruption import PromptStop, leave
+from subscape.parallel.interruption import PromptStop, leave
 
 def end():
     print("written", threading.current_thread().name, flush=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subscape.cli.study_inputs import read_known, read_table
+from subscape.cli.explore import read_known, read_table
 
 
 @pytest.fixture

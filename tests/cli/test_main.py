@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from subscape import __version__
+from subscape.arrays import backend
 from subscape.cli import main as module
 from subscape.cli.main import COMMANDS, Subcommand, cli
-from subscape.kernels import backend
 
 
 def invoke(*arguments):

@@ -6,8 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from subscape.core import SubspaceClustering, save
-from subscape.measures import median, pairwise_distances
+from subscape.core import SubspaceClustering
+from subscape.files import save
+from subscape.measures import medoid_index, pairwise_distances
 
 LABELS = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
 
@@ -24,7 +25,7 @@ def test_distances_and_the_median(run, three):
     result = json.loads(run("matrix", "one.csv", "two.csv", "--json").stdout)
     assert result["names"] == ["one", "two#label_b", "two#label_c"]
     np.testing.assert_array_equal(result["distances"], pairwise_distances(LABELS))
-    assert result["median"] == result["names"][median(LABELS)] == "one"
+    assert result["median"] == result["names"][medoid_index(LABELS)] == "one"
     assert result["measure"] == "clustering_error"
 
 

@@ -7,9 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from subscape.algorithms import PROCLUS
-from subscape.core import SubspaceClustering, save
+from subscape.core import SubspaceClustering
 from subscape.datasets import planted_axes, structureless
+from subscape.files import save
+from subscape.finders import PROCLUS
 
 NAMES = [f"f{j}" for j in range(6)]
 

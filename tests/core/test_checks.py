@@ -9,9 +9,10 @@ import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from subscape.core import SubscapeError, Table
+from subscape.core import SubscapeError
 from subscape.core.checks import check_names, check_table, column_names, constant_columns
-from subscape.core.seeds import seed_sequence
+from subscape.parallel.seeds import seed_sequence
+from subscape.tables import Table
 
 
 def checked(X, **options):

@@ -6,22 +6,21 @@ import numpy as np
 import pytest
 
 from subscape import Table, describe
-from subscape.algorithms import KFlats
 from subscape.core import SubspaceClustering
 from subscape.core.markup import card, fields_card, plain
 from subscape.datasets import planted_axes
 from subscape.ensemble import Ensemble, agreement, consensus_rows
+from subscape.finders import KFlats
 from subscape.measures import DensityProfile, description_length, dq_measure, p_value, sre
+from subscape.runs import Task, run_all
 from subscape.testing.studies import empty_study, planted_study
 from subscape.validation import (
-    Task,
     choose,
     cluster_stability,
     figure_of_merit,
     gap_statistic,
     replicate,
     resampling_stability,
-    run_all,
     significance,
 )
 

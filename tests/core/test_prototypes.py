@@ -16,13 +16,13 @@ from subscape.core import (
     ShapeMismatchError,
     SubscapeError,
     SubspaceClustering,
-    Table,
     WeightedSubspaces,
     assign,
     describe,
 )
-from subscape.core.phrases import interval_text
+from subscape.core.prototypes import interval_text
 from subscape.datasets import planted_axes, planted_oriented
+from subscape.tables import Table
 
 
 def weighted_mean(values, weights):

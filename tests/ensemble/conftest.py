@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subscape.algorithms import LAC
 from subscape.datasets import planted_axes
 from subscape.ensemble import generate
+from subscape.finders import LAC
 
 
 @pytest.fixture(scope="session")
@@ -17,7 +17,7 @@ def planted():
 
 @pytest.fixture(scope="session")
 def members(planted):
-    """An ensemble of all four flavours."""
+    """An ensemble of all four representations."""
     finder = LAC(3, n_init=1, init="random")
     return generate(planted[0], finder, 24, random_state=0)
 

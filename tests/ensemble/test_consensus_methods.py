@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from subscape import SubspaceClustering, Table
-from subscape.algorithms import ORCLUS
 from subscape.core.errors import DroppedClusterWarning
 from subscape.ensemble import (
     CSPA,
@@ -21,6 +20,7 @@ from subscape.ensemble import (
     consensus_rows,
     generate,
 )
+from subscape.finders import ORCLUS
 from subscape.plots import ClusterMapDisplay
 
 ALL_NOISE = [[0, -1, -1, -1], [-1, 0, -1, -1], [-1, -1, 0, -1]]
@@ -157,8 +157,8 @@ class TestMessages:
             generate(planted[0], size=2, vary=vary)
 
     def test_flavours(self, planted):
-        with pytest.raises(TypeError, match="flavours must be names"):
-            generate(planted[0], size=2, flavours=3)
+        with pytest.raises(TypeError, match="representations must be names"):
+            generate(planted[0], size=2, representations=3)
 
     def test_a_consensus_of_another_table(self, members):
         other = SubspaceClustering.from_labels(members[0].labels(), n_features=5)

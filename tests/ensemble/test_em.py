@@ -8,12 +8,12 @@ from sklearn.exceptions import ConvergenceWarning
 from tests.strategies import random_oriented, seeds
 
 from subscape import SubspaceClustering, WeightedSubspaces
-from subscape.algorithms.progress import Watch
 from subscape.ensemble import EMPCE
 from subscape.ensemble.em import descend, deviations, meeting_alpha, row_statistics
 from subscape.ensemble.voting import ballot
 from subscape.measures import adjusted_rand_score, lac_weights
 from subscape.measures.stacked import stack
+from subscape.parallel.progress import Watch
 
 
 def soft_members(rng, number=5, n=14, p=4):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from subscape import SubspaceClustering
-from subscape.algorithms import LAC, ORCLUS, PROCLUS
 from subscape.core.errors import DroppedClusterWarning, UnsupportedKindError
 from subscape.ensemble import generate
-from subscape.ensemble.flavours import FLAVOURS, flavoured, softened
+from subscape.ensemble.representations import REPRESENTATIONS, represent, softened
+from subscape.finders import LAC, ORCLUS, PROCLUS
 from subscape.measures import lac_weights
 
 LAC3 = LAC(3, n_init=1, init="random")
@@ -18,10 +18,10 @@ LAC3 = LAC(3, n_init=1, init="random")
 def test_four_flavours_in_turn():
     X = np.random.default_rng(0).random((100, 4))  # no gaps, so that soft memberships are soft
     for i, member in enumerate(generate(X, LAC3, 8, random_state=0)):
-        rows, features = FLAVOURS[i % 4].split("-")
+        rows, features = REPRESENTATIONS[i % 4].split("-")
         assert member.is_hard == (rows == "hard")
         assert member.kind == ("weighted" if features == "weighted" else "axis")
-        assert member.provenance["flavour"] == FLAVOURS[i % 4]
+        assert member.provenance["representation"] == REPRESENTATIONS[i % 4]
         np.testing.assert_allclose(member.memberships.sum(axis=0), 1, atol=1e-5)
 
 
@@ -84,7 +84,7 @@ def test_members_of_noise_alone_are_left_out():
             return self
 
     with pytest.warns(DroppedClusterWarning, match="of 12 left out"):
-        found = generate(X, Moody(2, n_init=1), 12, flavours=None, random_state=0)
+        found = generate(X, Moody(2, n_init=1), 12, representations=None, random_state=0)
     assert 0 < len(found) < 12
 
     class Blind(LAC):
@@ -97,15 +97,15 @@ def test_members_of_noise_alone_are_left_out():
         pytest.raises(ValueError, match="no member has a cluster"),
     ):
         warnings.simplefilter("ignore")
-        generate(X, Blind(2, n_init=1), 3, flavours=None, random_state=0)
+        generate(X, Blind(2, n_init=1), 3, representations=None, random_state=0)
 
 
 class TestFlavours:
     def test_masks_become_weights_and_weights_masks(self, planted):
         X, truth = planted
-        weighted = flavoured(X, truth, "hard-weighted")
+        weighted = represent(X, truth, "hard-weighted")
         np.testing.assert_allclose(weighted.subspaces.weights, lac_weights(X, truth))
-        equal = flavoured(X, weighted, "hard-equal")
+        equal = represent(X, weighted, "hard-equal")
         assert equal == truth.with_names(provenance=equal.provenance)
 
     def test_soft_memberships_keep_noise_out_and_prefer_the_own_cluster(self, planted):
@@ -121,13 +121,13 @@ class TestFlavours:
     def test_hard_flavours_of_soft_clusterings(self, planted):
         X, truth = planted
         soft = SubspaceClustering(softened(X, truth), truth.subspaces)
-        hard = flavoured(X, soft, "hard-equal")
+        hard = represent(X, soft, "hard-equal")
         assert hard.is_hard
         np.testing.assert_array_equal(hard.labels(), soft.labels())
 
     def test_oriented_subspaces_have_none(self, planted):
-        with pytest.raises(UnsupportedKindError, match="flavours=None"):
-            generate(planted[0], ORCLUS(2), 2, flavours=FLAVOURS, random_state=0)
+        with pytest.raises(UnsupportedKindError, match="representations=None"):
+            generate(planted[0], ORCLUS(2), 2, representations=REPRESENTATIONS, random_state=0)
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ class TestFlavours:
         ({"size": True}, "size must be"),
         ({"finder": LAC}, "a finder such as"),
         ({"finder": []}, "no finders"),
-        ({"flavours": ["sour"]}, "unknown flavour 'sour'"),
-        ({"flavours": []}, "no flavours"),
+        ({"representations": ["sour"]}, "unknown representation 'sour'"),
+        ({"representations": []}, "no representations"),
         ({"vary": {"k": [2]}}, "no parameter 'k'"),
         ({"vary": {"h": (2, 1)}}, "must be a range"),
         ({"vary": {"h": (0.0, 1)}}, "logarithmic"),

@@ -5,9 +5,9 @@ import pytest
 from tests.strategies import any_clustering
 
 from subscape import SubspaceClustering, load, save
-from subscape.algorithms import LAC
 from subscape.core.errors import ShapeMismatchError
 from subscape.ensemble import Ensemble
+from subscape.finders import LAC
 
 
 def labels(*values, p=3, **names):

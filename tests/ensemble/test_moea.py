@@ -9,13 +9,14 @@ from tests.strategies import seeds
 
 from subscape import SubspaceClustering, WeightedSubspaces
 from subscape.ensemble import MOEAPCE
-from subscape.ensemble.moea import Archive, nearest_to_ideal
-from subscape.ensemble.solutions import (
+from subscape.ensemble.moea import (
+    Archive,
     Judge,
     Solution,
     crossed,
     from_member,
     mutated,
+    nearest_to_ideal,
     random_solution,
 )
 from subscape.measures import adjusted_rand_score, psi_features, psi_objects
@@ -81,7 +82,7 @@ def test_sparse_and_dense_judges_agree(members, monkeypatch):
     rng = np.random.default_rng(0)
     solutions = [random_solution(3, 240, 8, rng) for _ in range(4)]
     dense = Judge(clusters.memberships, clusters)(solutions)
-    monkeypatch.setattr("subscape.ensemble.solutions.MOST_BYTES", 0)
+    monkeypatch.setattr("subscape.ensemble.moea.MOST_BYTES", 0)
     np.testing.assert_allclose(Judge(clusters.memberships, clusters)(solutions), dense, atol=1e-6)
 
 

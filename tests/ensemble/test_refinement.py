@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from tests.strategies import seeds
 
 from subscape import SubspaceClustering, WeightedSubspaces
-from subscape.algorithms import LAC
+from subscape.arrays.tanimoto import projective_similarities
 from subscape.core.errors import DroppedClusterWarning
 from subscape.datasets import planted_axes
 from subscape.ensemble import ClusterBasedPCE, generate
+from subscape.ensemble.cluster_based import Likeness
 from subscape.ensemble.metaclusters import member_groups, representatives
-from subscape.ensemble.refinement import Likeness
-from subscape.kernels.tanimoto import projective_similarities
+from subscape.finders import LAC
 from subscape.measures import psi_projective
 from subscape.measures.stacked import stack
 
@@ -31,7 +31,7 @@ def drawn(rng, k, rows=12, features=4, hard=False):
 
 @pytest.fixture(scope="module")
 def mixed():
-    """Members of all four flavours and of several numbers of clusters."""
+    """Members of all four representations and of several numbers of clusters."""
     X, _ = planted_axes(250, 10, n_clusters=5, dims=3, random_state=4)
     finder = LAC(n_init=1, init="random", objective="lac")
     return generate(X, finder, 40, vary={"n_clusters": range(3, 9)}, random_state=1)

@@ -33,17 +33,20 @@ RECORD = Path(__file__).with_name("record.json")
 PLACES = (
     "subscape",
     "subscape.core",
+    "subscape.tables",
+    "subscape.files",
     "subscape.datasets",
     "subscape.measures",
     "subscape.measures.registry",
-    "subscape.algorithms",
-    "subscape.algorithms.registry",
-    "subscape.alternatives",
-    "subscape.alternatives.registry",
+    "subscape.finders",
+    "subscape.finders.registry",
+    "subscape.finders.alternatives.registry",
     "subscape.ensemble",
     "subscape.validation",
-    "subscape.studies",
-    "subscape.kernels.blocks",
+    "subscape.runs",
+    "subscape.exploration",
+    "subscape.arrays.blocks",
+    "subscape.arrays.row_blocks",
 )
 
 
@@ -342,7 +345,7 @@ FINDERS: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
     "DOC": ((*AXIS, "holes"), {}, {"n_clusters": 3, "refine": False, "overlap": True}),
     "DiSH": (AXIS, {}, {"search": "greedy", "overlap": True, "eps": 0.1}),
     "FastDOC": ((*AXIS, "holes"), {}, {"n_clusters": 3, "refine": False, "strict": True}),
-    "HARP": (AXIS, {}, {"n_clusters": 3, "cut": "level", "reassign": False, "noise": False}),
+    "HARP": (AXIS, {}, {"n_clusters": 3, "cut": "level", "refine": False, "noise": False}),
     "MAFIA": (
         ("boxes", "overlap", "wide", "uniform"),
         {},
@@ -353,7 +356,7 @@ FINDERS: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
     "PROCLUS": (
         ("boxes", "overlap", "wide", "float32", "uniform", "skewed"),
         {"n_clusters": 3},
-        {"n_clusters": 3, "avg_dims": 3, "outliers": "spheres", "polish": False, "n_init": 2},
+        {"n_clusters": 3, "avg_dims": 3, "outliers": "spheres", "refine": False, "n_init": 2},
     ),
     "PreDeCon": (AXIS, {}, {"neighbourhoods": "all", "delta": 0.1, "kappa": 20.0, "eps": 0.8}),
     "SSPC": (
@@ -685,19 +688,19 @@ for _kind in ENSEMBLE_TABLES:
     )
 
 
-def flavours(kind: str) -> Any:
-    """Ensembles of LAC with and without flavours, with varied parameters."""
+def representations(kind: str) -> Any:
+    """Ensembles of LAC with and without other representations, with varied parameters."""
     finder = find("LAC")(3, n_init=1, init="random")
     options = {
-        "plain": {"flavours": None},
-        "equal": {"flavours": ["hard-equal", "soft-equal"]},
+        "plain": {"representations": None},
+        "equal": {"representations": ["hard-equal", "soft-equal"]},
         "varied": {"vary": {"n_clusters": (2, 5), "h": [0.2, 0.5]}},
     }[kind]
     return list(find("generate")(table("boxes"), finder, 4, random_state=1, **options))
 
 
 for _kind in ("plain", "equal", "varied"):
-    add(f"ensemble/generate/{_kind}", functools.partial(flavours, _kind))
+    add(f"ensemble/generate/{_kind}", functools.partial(representations, _kind))
 
 # -- measures --------------------------------------------------------------------------------------
 
@@ -942,8 +945,8 @@ def _pairwise() -> Any:
             found[f"{kind} {metric}, unit"] = attempt(
                 lambda s=several, m=metric: find("pairwise_distances")(s, m, mass="unit")
             )
-            found[f"{kind} {metric}, median"] = attempt(
-                lambda s=several, m=metric: find("median")(s, m)
+            found[f"{kind} {metric}, medoid"] = attempt(
+                lambda s=several, m=metric: find("medoid_index")(s, m)
             )
     return found
 
@@ -954,9 +957,11 @@ def _projective() -> Any:
     found = {}
     for kind in ENSEMBLE_TABLES:
         several = list(members(kind))
-        for name in ("psi_objects", "psi_features", "psi_projective", "upsilon"):
+        for name in ("psi_objects", "psi_features", "psi_projective", "ensemble_ratio"):
             found[f"{kind} {name}"] = attempt(lambda s=several, n=name: find(n)(s[0], s[1:]))
-        found[f"{kind} theta"] = attempt(lambda s=several: find("theta")(s[0], s[1:], s[1]))
+        found[f"{kind} reference_gain"] = attempt(
+            lambda s=several: find("reference_gain")(s[0], s[1:], s[1])
+        )
     return found
 
 
@@ -1061,7 +1066,7 @@ for _name in CURVES:
             functools.partial(curve, _name, _finder, _where),
         )
 
-NULLS = ("copula", "one_hump", "permuted", "gaussian", "uniform", "aligned")
+NULLS = ("copula", "unimodal", "permuted", "gaussian", "uniform", "aligned")
 for _null in NULLS:
     for _where in ("boxes", "skewed", "bits"):
         add(
@@ -1157,7 +1162,7 @@ def _clusters() -> Any:
         ),
         "scale": attempt(lambda: find("robust_scale")(rng.normal(size=(30, 4)))),
         "dips": [
-            find("dip")(column)
+            find("dip_statistic")(column)
             for where in ("boxes", "columns", "skewed", "bits")
             for column in table(where).T
         ],

@@ -9,28 +9,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import seeds
 
-from subscape.core.errors import SubscapeError
-from subscape.kernels import tanimoto as kernel
-from subscape.kernels.array_api import (
+from subscape.arrays import tanimoto as kernel
+from subscape.arrays.device.array_api import (
     from_numpy,
     in_smaller_blocks,
-    is_foreign,
+    is_device_array,
     shared_namespace,
     to_numpy,
 )
-from subscape.kernels.tanimoto import (
+from subscape.arrays.tanimoto import (
     cross_products,
     intersections,
     products,
     projective_similarities,
     tanimoto,
 )
+from subscape.core.errors import SubscapeError
 
 ELSEWHERE = xp.Device("device1")
 
 
 def same(found, expected, atol=1e-12):
-    assert is_foreign(found)
+    assert is_device_array(found)
     np.testing.assert_allclose(to_numpy(found), expected, rtol=0, atol=atol)
 
 

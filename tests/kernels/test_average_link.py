@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import cut_tree, linkage
 from scipy.spatial.distance import pdist, squareform
 
-from subscape.alternatives.coala import known_bits, labels_after
-from subscape.kernels import average_link
-from subscape.kernels.average_link import (
+from subscape.finders.alternatives.coala import average_link
+from subscape.finders.alternatives.coala.average_link import (
     agglomerate_apart,
     agglomerate_apart_by_scanning,
     merge_apart,
 )
+from subscape.finders.alternatives.coala.coala import known_bits, labels_after
 from subscape.measures import adjusted_rand_score
 
 

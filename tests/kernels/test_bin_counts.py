@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.bin_counts import column_ranges, count_in_bins, ranges_of
+from subscape.arrays.bin_counts import column_ranges, count_in_bins, ranges_of
 
 NONE = np.empty(0, np.int64)
 

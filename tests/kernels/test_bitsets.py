@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from subscape.kernels import bitsets
-from subscape.kernels.bitsets import count, intersection_counts, pack, unpack
+from subscape.arrays import bitsets
+from subscape.arrays.bitsets import count, intersection_counts, pack, unpack
 
 flags = arrays(bool, array_shapes(min_dims=1, max_dims=3, min_side=1, max_side=150))
 

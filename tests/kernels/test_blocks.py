@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from tests.table_sources import sources, write_parquet
 from threadpoolctl import threadpool_info
 
-from subscape.core.errors import FileFormatError, SubscapeError
-from subscape.kernels import blocks as blocks_module
-from subscape.kernels.blocks import (
+from subscape.arrays import row_blocks as blocks_module
+from subscape.arrays.blocks import (
     as_blocks,
     check_blocks,
     column_means,
@@ -26,6 +25,7 @@ from subscape.kernels.blocks import (
     one_blas_thread,
     rows_per_block,
 )
+from subscape.core.errors import FileFormatError, SubscapeError
 
 
 @pytest.fixture

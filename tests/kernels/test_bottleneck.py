@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from subscape.alternatives.cib import kept_information, sums_of
-from subscape.kernels.bottleneck import bottleneck_sweep
+from subscape.finders.alternatives.cib.bottleneck import bottleneck_sweep
+from subscape.finders.alternatives.cib.cib import kept_information, sums_of
 
 
 def problem(seed, n=25, p=6, k=3, n_groups=2):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.bitsets import pack, unpack
-from subscape.kernels.boxes import best_box, match_columns, match_rows, shared_features
+from subscape.arrays.bitsets import pack, unpack
+from subscape.finders.axis.boxes.windows import best_box, match_columns, match_rows, shared_features
 
 EVERYTHING = 10**9
 seeds = st.integers(0, 2**32 - 1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_array_equal
 
-from subscape.kernels.contingency import count_pairs
+from subscape.arrays.contingency import count_pairs
 
 VERSIONS = [count_pairs, count_pairs.reference]
 

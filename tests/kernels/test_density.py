@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.cluster import DBSCAN
 
-from subscape.kernels.density import density_clusters
+from subscape.finders.axis.subclu.density import density_clusters
 
 
 def random_case(seed, order=2.0):

@@ -9,12 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import seeds
 
+from subscape.arrays.blocks import as_blocks, check_blocks, is_source
+from subscape.arrays.device import blocks as device_blocks
+from subscape.arrays.device import sums as device_sums
+from subscape.arrays.device.array_api import equal, to_numpy
+from subscape.arrays.device.blocks import DeviceBlocks, fold_on_device, is_on_device, same_device
+from subscape.arrays.device.sums import column_sums, row_counts, row_product
 from subscape.core.errors import SubscapeError
-from subscape.kernels import device_blocks, device_sums
-from subscape.kernels.array_api import equal, to_numpy
-from subscape.kernels.blocks import as_blocks, check_blocks, is_source
-from subscape.kernels.device_blocks import DeviceBlocks, fold_there, is_there, same_device
-from subscape.kernels.device_sums import column_sums, row_counts, row_product
 
 ELSEWHERE = xp.Device("device1")
 
@@ -43,8 +44,8 @@ def whole(blocks, size=50):
 def test_it_is_a_source_like_any_other(dtype):
     X = table(dtype=dtype)
     here, there = as_blocks(X), as_blocks(xp.asarray(X))
-    assert is_source(xp.asarray(X)) and isinstance(there, DeviceBlocks) and is_there(there)
-    assert not is_there(here)
+    assert is_source(xp.asarray(X)) and isinstance(there, DeviceBlocks) and is_on_device(there)
+    assert not is_on_device(here)
     assert (there.shape, there.dtype, there.names) == (here.shape, here.dtype, None)
     np.testing.assert_array_equal(there.to_numpy(), X)
     np.testing.assert_array_equal(there.take([3, 0, 3]), X[[3, 0, 3]])
@@ -54,7 +55,7 @@ def test_it_is_a_source_like_any_other(dtype):
     np.testing.assert_allclose(there.means, here.means, rtol=1e-6)
     assert there.ranges.finite
     mapped = there.map(lambda block: block * 2)
-    assert not is_there(mapped)
+    assert not is_on_device(mapped)
     np.testing.assert_array_equal(mapped.to_numpy(), X.astype(np.float64) * 2)
     np.testing.assert_array_equal(mapped.ranges.low, 2 * X.astype(np.float64).min(axis=0))
 
@@ -134,7 +135,7 @@ def test_folding_takes_smaller_blocks_where_memory_is_short(small_blocks):
             raise OutOfMemoryError
         return column_sums(block), xp.asarray(block.shape[0])
 
-    total, number = fold_there(stats, as_blocks(xp.asarray(X)), 4, "the sum")
+    total, number = fold_on_device(stats, as_blocks(xp.asarray(X)), 4, "the sum")
     assert [rows.stop - rows.start for rows in seen[:3]] == [64, 32, 16]
     assert int(number) == 150
     np.testing.assert_allclose(to_numpy(total), X.sum(axis=0), rtol=1e-12)
@@ -143,7 +144,7 @@ def test_folding_takes_smaller_blocks_where_memory_is_short(small_blocks):
         raise OutOfMemoryError
 
     with pytest.raises(MemoryError, match=r"the sum does not fit.*16 rows at a time"):
-        fold_there(never, as_blocks(xp.asarray(X)), 4, "the sum")
+        fold_on_device(never, as_blocks(xp.asarray(X)), 4, "the sum")
 
 
 def test_without_memory_for_a_copy_rows_are_moved_block_by_block(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.discretize import (
+from subscape.arrays.discretize import (
     adaptive_edges,
     assign_bins,
     count_limits_below,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse.csgraph import connected_components
 
-from subscape.kernels.flat_graph import count_mutual, grow_mutual
+from subscape.finders.oriented.copac.flat_graph import count_mutual, grow_mutual
 
 
 def random_case(seed):

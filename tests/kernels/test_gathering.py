@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.gathering import Scatter, add_scatter, gather
+from subscape.finders.oriented.kflats.gathering import Scatter, add_scatter, gather
 
 CASES = st.tuples(
     st.integers(1, 40), st.integers(1, 7), st.integers(1, 5), st.integers(0, 2**32 - 1)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from subscape.algorithms.oriented.hyperplanes import across, normal_of
-from subscape.kernels.hough import fullest_window, offset_ranges
+from subscape.finders.oriented.cash.hough import fullest_window, offset_ranges
+from subscape.finders.oriented.cash.hyperplanes import across, normal_of
 
 
 def random_box(seed):

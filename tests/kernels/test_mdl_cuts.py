@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.mdl_cuts import mdl_cuts
+from subscape.measures.density.mdl_cuts import mdl_cuts
 
 
 def entropy(labels):

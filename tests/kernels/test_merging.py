@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels import merging
-from subscape.kernels.merging import agglomerate, meet, schedule
+from subscape.finders.axis.harp import agglomeration as merging
+from subscape.finders.axis.harp.agglomeration import agglomerate, meet, schedule
 
 
 def relevance(a, b):

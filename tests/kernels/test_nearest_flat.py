@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.nearest_flat import FlatRuler, nearest_by_products
+from subscape.finders.oriented.kflats.nearest_flat import FlatRuler, nearest_by_products
 
 CASES = st.tuples(
     st.integers(1, 40), st.integers(1, 9), st.integers(1, 5), st.integers(0, 2**32 - 1)

@@ -6,8 +6,8 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 from scipy.spatial.distance import pdist
 
-from subscape.algorithms.oriented.neighbours import nearest_rows, pairs_within
-from subscape.kernels import pairs as kernels
+from subscape.finders.oriented.neighbours import pairs as kernels
+from subscape.finders.oriented.neighbours.search import nearest_rows, pairs_within
 
 #: Equal distances must not be parted by rounding, here as in the finders.
 SLACK = 1 + 1e-9

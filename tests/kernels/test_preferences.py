@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels import preferences
-from subscape.kernels.preferences import (
+from subscape.finders.axis.predecon import preferences
+from subscape.finders.axis.predecon.preferences import (
     mutual_distances,
     neighbour_blocks,
     squared_deviations,

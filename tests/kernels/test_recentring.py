@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.recentring import recentre
+from subscape.arrays.blocks import recentre
 
 
 @given(

@@ -6,7 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.residues import block_residues, cross_residues, delete_nodes
+from subscape.finders.cocluster.cheng_church.residues import (
+    block_residues,
+    cross_residues,
+    delete_nodes,
+)
 
 CASES = st.tuples(
     st.integers(2, 15), st.integers(2, 12), st.sampled_from([0.0, 0.2]), st.integers(0, 2**32 - 1)

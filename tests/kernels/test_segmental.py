@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels import segmental
+from subscape.finders.axis.proclus import segmental
 
 CASES = st.tuples(
     st.integers(1, 40), st.integers(1, 11), st.integers(1, 6), st.integers(0, 2**32 - 1)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.bitsets import pack
-from subscape.kernels.subspace_order import begin_walk, walk_on
+from subscape.arrays.bitsets import pack
+from subscape.finders.axis.dish.walk import begin_walk, walk_on
 
 CASES = st.tuples(
     st.integers(1, 30), st.integers(1, 70), st.floats(0, 1), st.integers(0, 2**32 - 1)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from tests.strategies import seeds
 
-from subscape.kernels import tanimoto as kernel
-from subscape.kernels.tanimoto import cross_products, products, projective_similarities, tanimoto
+from subscape.arrays import tanimoto as kernel
+from subscape.arrays.tanimoto import cross_products, products, projective_similarities, tanimoto
 
 
 def clusters(rng, hard, count=7, n=30, p=6):

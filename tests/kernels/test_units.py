@@ -5,8 +5,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from subscape.kernels import units as kernels
-from subscape.kernels.bitsets import count
+from subscape.arrays.bitsets import count
+from subscape.finders.axis.grid import units as kernels
 
 
 def random_grid(seed):

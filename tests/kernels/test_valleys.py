@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subscape.kernels.valleys import minimum_error_cuts
+from subscape.finders.oriented.lmclus.valleys import minimum_error_cuts
 
 
 def random_histograms(seed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subscape.kernels.views import cell_sums, nearest_in_views
+from subscape.finders.views.nrkmeans.kernel import cell_sums, nearest_in_views
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

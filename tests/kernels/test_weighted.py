@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.weighted import nearest_weighted, weighted_costs
+from subscape.arrays.weighted_kmeans import nearest_weighted, weighted_costs
 
 CASES = st.tuples(
     st.integers(1, 40), st.integers(1, 11), st.integers(1, 6), st.integers(0, 2**32 - 1)

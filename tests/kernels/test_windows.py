@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.kernels.bitsets import pack
-from subscape.kernels.windows import run_sets, sort_features
+from subscape.arrays.bitsets import pack
+from subscape.finders.axis.boxes.neighbourhoods import run_sets, sort_features
 
 CASES = st.tuples(
     st.integers(1, 200), st.integers(1, 6), st.integers(1, 3), st.integers(0, 2**32 - 1)

@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from scipy.special import gammaln
 
 from subscape import OrientedSubspaces, SubspaceClustering
-from subscape.algorithms.oriented.kflats import KFlats
 from subscape.datasets import planted_axes, planted_oriented, structureless
+from subscape.finders.oriented.kflats.kflats import KFlats
 from subscape.measures import description_length
-from subscape.measures.code_length import STEPS
+from subscape.measures.flats.description_length import STEPS
 
 seeds = st.integers(0, 10_000)
 

@@ -23,12 +23,12 @@ from subscape.measures import (
     davies_bouldin_index,
     goodman_kruskal_gamma,
     modified_hubert_gamma,
-    pair_order,
-    point_groups,
     silhouette_samples,
     silhouette_score,
 )
-from subscape.measures.compactness import INDICES
+from subscape.measures.compactness import groups as point_groups
+from subscape.measures.compactness import pair_order
+from subscape.measures.compactness.indices import INDICES
 
 KINDS = ("axis", "weighted", "oriented", "complement")
 BY_NAME = {name: function for name, function, _ in INDICES}

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subscape import SubspaceClustering
-from subscape.core import AxisSubspaces, Table
+from subscape.core import AxisSubspaces
 from subscape.core.errors import FileFormatError, ShapeMismatchError
 from subscape.measures import Bins, DensityProfile, adco_similarity
+from subscape.tables import Table
 
 
 def brute_counts(X, memberships, edges):

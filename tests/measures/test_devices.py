@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tests.strategies import seeds
 
 from subscape import SubspaceClustering
-from subscape.algorithms import LAC
+from subscape.arrays.device.array_api import to_numpy
+from subscape.arrays.device.blocks import DeviceBlocks
 from subscape.core.errors import EmptyClusteringError, ShapeMismatchError, SubscapeError
 from subscape.datasets import planted_axes, planted_oriented
-from subscape.kernels.array_api import to_numpy
-from subscape.kernels.device_blocks import DeviceBlocks
+from subscape.finders import LAC
 from subscape.measures import (
     DensityProfile,
     adjusted_rand_score,
@@ -23,12 +23,12 @@ from subscape.measures import (
     feature_losses,
     intersection_table,
     loss_by_dim,
-    member_counts,
     normalized_mutual_info_score,
-    part_sums,
     rnia,
     sre,
 )
+from subscape.measures.density import profile as member_counts
+from subscape.measures.flats import fitting as part_sums
 
 ELSEWHERE = xp.Device("device1")
 
@@ -150,7 +150,7 @@ def test_many_bins_are_counted_in_memory(flats, monkeypatch):
     def refused(*arguments):
         raise AssertionError("so many comparisons take longer than the copy")
 
-    monkeypatch.setattr(member_counts, "count_in_bins_there", refused)
+    monkeypatch.setattr(member_counts, "count_in_bins_on_device", refused)
     assert DensityProfile.of(tensor(X), truth, 100) == DensityProfile.of(X, truth, 100)
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subscape.alternatives import COALA
 from subscape.core import SubspaceClustering
 from subscape.datasets import planted_views
+from subscape.finders import COALA
 from subscape.measures import dq_measure, generalized_dunn, label_jaccard_score
 
 

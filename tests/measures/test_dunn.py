@@ -13,8 +13,9 @@ from scipy.spatial.distance import cdist
 from subscape import SubspaceClustering
 from subscape.core import OrientedSubspaces
 from subscape.core.errors import SubscapeError, UnsupportedKindError
-from subscape.measures import dunn_index, generalized_dunn, point_groups
-from subscape.measures.dunn import DIAMETERS, SEPARATIONS
+from subscape.measures import dunn_index, generalized_dunn
+from subscape.measures.compactness import groups as point_groups
+from subscape.measures.compactness.dunn import DIAMETERS, SEPARATIONS
 
 VARIANTS = list(itertools.product(SEPARATIONS, DIAMETERS))
 

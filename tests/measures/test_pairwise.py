@@ -23,7 +23,7 @@ from subscape.core import (
     SubspaceClustering,
     UnsupportedKindError,
 )
-from subscape.measures import clustering_error, median, pairwise_distances, rnia
+from subscape.measures import clustering_error, medoid_index, pairwise_distances, rnia
 from subscape.measures.registry import MEASURES
 
 FROM_TABLE = ["clustering_error", "rnia", "variation_of_information"]
@@ -136,20 +136,20 @@ class TestMedian:
 
     def test_smallest_summed_distance(self):
         sums = looped(self.clusterings, clustering_error).sum(axis=1)
-        assert median(self.clusterings) == np.argmin(sums) == 1
+        assert medoid_index(self.clusterings) == np.argmin(sums) == 1
 
     def weighted(self, share):
         return SubspaceClustering.from_labels([0, 0], weights=[[share, 1 - share]])
 
     def test_ties_go_to_the_first(self):
-        assert median([[0, 1, 1], [0, 0, 1]]) == 0
+        assert medoid_index([[0, 1, 1], [0, 0, 1]]) == 0
 
     def test_other_metrics_and_options(self):
         sums = looped(self.clusterings, measures.label_vi).sum(axis=1)
-        assert median(self.clusterings, "label_vi") == np.argmin(sums) == 2
+        assert medoid_index(self.clusterings, "label_vi") == np.argmin(sums) == 2
         weighted = [self.weighted(share) for share in (0.9, 0.5, 0.4)]
-        assert median(weighted, "rnia", mass="unit") == 1
-        assert type(median(self.clusterings)) is int
+        assert medoid_index(weighted, "rnia", mass="unit") == 1
+        assert type(medoid_index(self.clusterings)) is int
 
 
 class TestBadInput:

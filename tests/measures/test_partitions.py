@@ -19,10 +19,11 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.cluster import contingency_matrix, pair_confusion_matrix
 
 from subscape.core.clustering import SubspaceClustering
-from subscape.measures import label_matching, partitions
-from subscape.measures.label_entropy import expected_mutual_information
-from subscape.measures.label_table import label_table
-from subscape.measures.partitions import (
+from subscape.measures.labels import matching as label_matching
+from subscape.measures.labels import partitions
+from subscape.measures.labels.counting import label_table
+from subscape.measures.labels.information import expected_mutual_information
+from subscape.measures.labels.partitions import (
     PairCounts,
     adjusted_mutual_info_score,
     adjusted_rand_score,

@@ -9,13 +9,13 @@ from tests.strategies import random_axis, random_oriented, random_weighted, seed
 from subscape import SubspaceClustering
 from subscape.core.errors import EmptyClusteringError, ShapeMismatchError, UnsupportedKindError
 from subscape.measures import (
+    ensemble_ratio,
     lac_weights,
     nmi_projective,
     psi_features,
     psi_objects,
     psi_projective,
-    theta,
-    upsilon,
+    reference_gain,
 )
 
 
@@ -72,7 +72,7 @@ def test_labels_take_the_features_of_the_other_side():
     assert psi_projective([0, 0, 1, 1], a) == psi_projective(labels, a) > 0
     assert psi_projective([0, 0, 1, 1], [a, a]) == 2 * psi_projective(labels, a)
     assert nmi_projective([0, 0, 1, 1], a) == nmi_projective(labels, a)
-    assert theta([0, 0, 1, 1], [a, a], a) == pytest.approx(nmi_projective(labels, a) - 1)
+    assert reference_gain([0, 0, 1, 1], [a, a], a) == pytest.approx(nmi_projective(labels, a) - 1)
 
 
 def test_oriented_subspaces_have_no_weights():
@@ -83,7 +83,7 @@ def test_oriented_subspaces_have_no_weights():
     for call in (
         lambda: psi_projective(oriented, axis),
         lambda: nmi_projective(axis, oriented),
-        lambda: upsilon(axis, [axis, oriented], on="features"),
+        lambda: ensemble_ratio(axis, [axis, oriented], on="features"),
     ):
         with pytest.raises(UnsupportedKindError, match="oriented"):
             call()
@@ -96,15 +96,15 @@ def test_bad_input():
     with pytest.raises(ValueError, match="ensemble is empty"):
         psi_objects(a, [])
     with pytest.raises(ValueError, match="at least two members"):
-        upsilon(a, [a])
+        ensemble_ratio(a, [a])
     with pytest.raises(ShapeMismatchError, match="different rows"):
-        theta(a, [a], SubspaceClustering.from_labels([0, 1], n_features=2))
+        reference_gain(a, [a], SubspaceClustering.from_labels([0, 1], n_features=2))
     with pytest.raises(EmptyClusteringError):
         nmi_projective(a, SubspaceClustering.from_labels([-1, -1, -1], n_features=2))
     with pytest.raises(ValueError, match="share nothing"):
         apart = [SubspaceClustering.from_labels([0, 0, 1], masks=m)
                  for m in ([[1, 0], [1, 0]], [[0, 1], [0, 1]])]  # fmt: skip
-        upsilon(a, apart)
+        ensemble_ratio(a, apart)
 
 
 def test_lac_weights_refuse_and_forgive():
@@ -144,11 +144,11 @@ def test_label_vectors_take_the_features_of_whoever_has_some():
 
     goal = SubspaceClustering.from_labels(labels[3], n_features=3)
     for on in ("objects", "both"):
-        expected = theta(members[0], members, goal, on)
-        assert theta(labels[0], members, labels[3], on) == expected
-        assert theta(Fitted(), members, labels[3], on) == expected
+        expected = reference_gain(members[0], members, goal, on)
+        assert reference_gain(labels[0], members, labels[3], on) == expected
+        assert reference_gain(Fitted(), members, labels[3], on) == expected
         assert nmi_projective(Fitted(), labels[3], on) == nmi_projective(members[0], goal, on)
-        assert upsilon(Fitted(), members, on) == upsilon(members[0], members, on)
+        assert ensemble_ratio(Fitted(), members, on) == ensemble_ratio(members[0], members, on)
     assert psi_projective(labels[0], [Fitted(), goal]) == psi_projective(
         members[0], [*members[:1], goal]
     )

@@ -11,15 +11,9 @@ from scipy import sparse
 from subscape import OrientedSubspaces, SubspaceClustering, Table
 from subscape.core.errors import EmptyClusteringError, ShapeMismatchError
 from subscape.datasets import planted_axes, planted_oriented
-from subscape.measures import (
-    decode,
-    encode,
-    feature_losses,
-    fitted_flats,
-    loss_by_dim,
-    part_sums,
-    sre,
-)
+from subscape.measures import decode, encode, feature_losses, loss_by_dim, sre
+from subscape.measures.flats import fitting as fitted_flats
+from subscape.measures.flats import fitting as part_sums
 
 seeds = st.integers(0, 10_000)
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tests.table_sources import sources, write_parquet
 
+from subscape.arrays import row_blocks as blocks_module
 from subscape.core import SubspaceClustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.datasets import planted_axes, planted_oriented
-from subscape.kernels import blocks as blocks_module
 from subscape.measures import (
     DensityProfile,
     adco_similarity,
@@ -19,9 +19,9 @@ from subscape.measures import (
     feature_losses,
     loss_by_dim,
     pair_profile,
-    part_sums,
     sre,
 )
+from subscape.measures.flats import fitting as part_sums
 
 
 @pytest.fixture(autouse=True)
@@ -96,7 +96,7 @@ def test_few_clusters_at_a_time(monkeypatch, tmp_path):
 
 def test_one_pass_for_all_clusters(monkeypatch, tmp_path):
     X, truth = lines()
-    read = blocks_module.as_blocks(write_parquet(X, tmp_path / "t.parquet", 90))
+    read = as_blocks(write_parquet(X, tmp_path / "t.parquet", 90))
     passes = []
     plain = type(read).__iter__
     monkeypatch.setattr(type(read), "__iter__", lambda self: passes.append(1) or plain(self))

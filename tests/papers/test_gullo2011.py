@@ -14,13 +14,13 @@ from subscape.ensemble import ClusterBasedPCE
 from subscape.ensemble.cluster_based import feature_votes
 from subscape.ensemble.voting import shared_mass
 from subscape.measures import (
+    ensemble_ratio,
     lac_weights,
     nmi_projective,
     psi_features,
     psi_objects,
     psi_projective,
-    theta,
-    upsilon,
+    reference_gain,
 )
 
 
@@ -115,12 +115,12 @@ def test_theta_and_upsilon_are_what_equations_25_and_26_say():
     for on in ("both", "objects", "features"):
         gains = [nmi_projective(consensus, reference, on) - nmi_projective(m, reference, on)
                  for m in members]  # fmt: skip
-        assert theta(consensus, members, reference, on) == pytest.approx(np.mean(gains))
+        assert reference_gain(consensus, members, reference, on) == pytest.approx(np.mean(gains))
         close = np.mean([nmi_projective(consensus, m, on) for m in members])
         among = [nmi_projective(a, b, on) for a in members for b in members if a is not b]
-        assert upsilon(consensus, members, on) == pytest.approx(close / np.mean(among))
+        assert ensemble_ratio(consensus, members, on) == pytest.approx(close / np.mean(among))
         everything = [nmi_projective(a, b, on) for a in members for b in members]
-        assert upsilon(consensus, members, on, self_pairs=True) == pytest.approx(
+        assert ensemble_ratio(consensus, members, on, self_pairs=True) == pytest.approx(
             close / np.mean(everything)
         )
 

@@ -22,7 +22,7 @@ from subscape.core import (
     UnsupportedKindError,
     WeightedSubspaces,
 )
-from subscape.core.angles import squared_cosines, trace_overlaps
+from subscape.core.oriented import squared_cosines, trace_overlaps
 from subscape.measures import (
     cell_pair_counts,
     cell_scores,

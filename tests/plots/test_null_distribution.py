@@ -6,8 +6,8 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from subscape.algorithms import LAC
 from subscape.datasets import planted_axes
+from subscape.finders import LAC
 from subscape.plots import NullDistributionDisplay
 from subscape.validation import significance
 

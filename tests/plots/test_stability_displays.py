@@ -6,11 +6,7 @@ import pytest
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 
-from subscape.plots import (
-    ClusterStabilityDisplay,
-    DistanceMatrixDisplay,
-    StabilityCurveDisplay,
-)
+from subscape.plots import ClusterStabilityDisplay, DistanceMatrixDisplay, StabilityCurveDisplay
 from subscape.validation import (
     ClusterStability,
     cluster_stability,

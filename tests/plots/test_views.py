@@ -6,9 +6,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
-from subscape.alternatives import NrKMeans
 from subscape.core import SubspaceClustering
 from subscape.datasets import planted_views
+from subscape.finders import NrKMeans
 from subscape.plots import ViewsDisplay
 from subscape.plots.canvas import cluster_colours
 from subscape.plots.views import MOST_ROWS, common_basis, plane_of

@@ -14,7 +14,7 @@ import pytest
 
 from subscape.core import SubspaceClustering, WeightedSubspaces
 from subscape.report import render, write_report
-from subscape.report.payload import MOST_ROWS, payload
+from subscape.report.drawings import MOST_ROWS, payload
 from subscape.testing.studies import planted_study
 
 from .conftest import HOSTILE

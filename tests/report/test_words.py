@@ -4,14 +4,13 @@ import re
 
 import pytest
 
-from subscape.algorithms.registry import FINDERS
+from subscape.exploration.plan import make_plan
+from subscape.finders.registry import FINDERS
 from subscape.plots.canvas import HUES
-from subscape.report.baselines import answer, origins
 from subscape.report.drawings import chance_strip, direction, results_map, tree
-from subscape.report.methods import methods
+from subscape.report.methods import citation, methods
 from subscape.report.palette import VIEW_HUES, lightened, luminance, palette_css
-from subscape.report.references import citation
-from subscape.studies.portfolio import make_plan
+from subscape.report.template_context import answer, origins
 from subscape.testing.studies import planted_study
 
 

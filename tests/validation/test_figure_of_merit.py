@@ -7,9 +7,9 @@ import pytest
 from sklearn.cluster import KMeans
 from tests.validation.finders import Halves
 
-from subscape.algorithms import P3C
 from subscape.core.errors import SubscapeError
 from subscape.datasets import planted_axes
+from subscape.finders import P3C
 from subscape.validation import figure_of_merit
 
 

@@ -13,8 +13,8 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from subscape.core.errors import SubscapeError
 from subscape.datasets import structureless
 from subscape.validation import NullModel, null_table
-from subscape.validation.humps import has_humps
 from subscape.validation.nulls import NULLS, ledoit_wolf, normal_scores
+from subscape.validation.unimodality import is_multimodal
 
 
 def correlations(X):
@@ -55,10 +55,10 @@ def test_copula_keeps_correlations(rounded):
 
 def test_one_hump_is_the_copula_unless_a_feature_has_several():
     X = structureless("gaussian", 300, 3, correlation=0.6, random_state=0)
-    np.testing.assert_array_equal(null_table(X, "one_hump", 1), null_table(X, "copula", 1))
+    np.testing.assert_array_equal(null_table(X, "unimodal", 1), null_table(X, "copula", 1))
     X[:, 0] += np.where(X[:, 0] > 0, 4, -4)
-    drawn = null_table(X, "one_hump", 1)
-    assert has_humps(X[:, 0]) and not has_humps(drawn[:, 0])
+    drawn = null_table(X, "unimodal", 1)
+    assert is_multimodal(X[:, 0]) and not is_multimodal(drawn[:, 0])
     np.testing.assert_array_equal(np.sort(drawn[:, 1:], axis=0), np.sort(X[:, 1:], axis=0))
     np.testing.assert_allclose(correlations(drawn), correlations(X), atol=0.05)
 
@@ -107,7 +107,7 @@ def test_missing_values_and_constant_columns_stay():
     X[:, 2] = np.nan
     with pytest.raises(SubscapeError, match="without missing values"):
         null_table(X, "aligned", 0)
-    for kind in ("copula", "one_hump", "permuted", "gaussian", "uniform"):
+    for kind in ("copula", "unimodal", "permuted", "gaussian", "uniform"):
         drawn = null_table(X, kind, 0)
         np.testing.assert_array_equal(np.isnan(drawn), np.isnan(X))
         assert set(drawn[~np.isnan(drawn[:, 3]), 3]) == {7.0}

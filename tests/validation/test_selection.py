@@ -9,11 +9,11 @@ from sklearn.datasets import make_blobs
 from tests.validation.finders import Halves
 
 from subscape import SubspaceClustering
-from subscape.algorithms import PROCLUS, KFlats
 from subscape.datasets import planted_axes, planted_oriented, structureless
+from subscape.finders import PROCLUS, KFlats
 from subscape.measures import clustering_error, description_length, sre
 from subscape.validation import choose
-from subscape.validation.settling import settled_bits
+from subscape.validation.selection import reassigned_description_length
 
 BLOBS = make_blobs(90, centers=[[0, 0], [12, 0], [0, 12]], random_state=0)[0]
 X, TRUTH = planted_axes(160, 8, n_clusters=3, dims=4, random_state=1)
@@ -54,7 +54,7 @@ def test_the_scores_are_those_of_the_measures():
     by_bits = choose(FAST, X, GRID, by="description_length", n_samples=2)
     for g, run in enumerate(by_bits.wholes):
         assert by_bits.values[g] <= description_length(X, run.clustering).total
-        assert by_bits.values[g] == settled_bits(X, run.clustering)
+        assert by_bits.values[g] == reassigned_description_length(X, run.clustering)
     without = choose(FAST, X, GRID, by="description_length", n_samples=0)
     assert without.best == by_bits.best
     assert np.isnan(without.wins).all()
@@ -65,12 +65,14 @@ def test_strays_don_t_hide_what_clusters_tell_whatever_their_kind():
     strays = SubspaceClustering.from_labels(
         np.where(np.arange(160) == 0, (labels + 1) % 3, labels), masks=TRUTH.subspaces.masks
     )
-    assert settled_bits(X, strays) == pytest.approx(settled_bits(X, TRUTH), abs=5)
-    assert description_length(X, strays).total > settled_bits(X, TRUTH) + 20
+    assert reassigned_description_length(X, strays) == pytest.approx(
+        reassigned_description_length(X, TRUTH), abs=5
+    )
+    assert description_length(X, strays).total > reassigned_description_length(X, TRUTH) + 20
     table, truth = planted_oriented(4, ((1, 50), (2, 50)), noise=0.1, random_state=0)
-    assert settled_bits(table, truth) <= description_length(table, truth).total
+    assert reassigned_description_length(table, truth) <= description_length(table, truth).total
     nothing = SubspaceClustering.from_labels([-1] * 160, n_features=8)
-    assert settled_bits(X, nothing) == description_length(X, nothing).null
+    assert reassigned_description_length(X, nothing) == description_length(X, nothing).null
 
 
 def test_oriented_clusters_by_description_length():

@@ -10,10 +10,10 @@ from sklearn.cluster import KMeans
 from tests.validation.finders import Halves
 
 from subscape import SubspaceClustering
-from subscape.algorithms import LAC, P3C
 from subscape.core import OrientedSubspaces
 from subscape.core.errors import SubscapeError
 from subscape.datasets import planted_axes, planted_oriented, structureless
+from subscape.finders import LAC, P3C
 from subscape.validation import (
     max_statistic_test,
     replicate,
@@ -280,7 +280,7 @@ def test_other_statistics(planted):
 
 def test_oriented_clusters():
     X = planted_oriented(5, ((1, 80), (1, 80)), noise=0, random_state=0).X
-    from subscape.algorithms import KFlats
+    from subscape.finders import KFlats
 
     result = significance(KFlats(2, n_init=2), X, n_null=19, random_state=0)
     assert result.p_value == 0.05

@@ -12,20 +12,15 @@ from sklearn.datasets import make_blobs
 from tests.validation.finders import Halves
 
 from subscape import SubspaceClustering
-from subscape.algorithms import LAC, PROCLUS, KFlats
 from subscape.datasets import planted_axes, planted_oriented
+from subscape.finders import LAC, PROCLUS, KFlats
 from subscape.measures import clustering_error, pairwise_distances, rnia
-from subscape.validation import (
-    Task,
-    cluster_stability,
-    resampling_stability,
-    run_all,
-    subsamples,
-)
-from subscape.validation.comparing import Comparison, Sampled, distance, recovery
-from subscape.validation.curves import bootstrap_pairs
-from subscape.validation.resampling import settings_of, splits
-from subscape.validation.stability import most_stable
+from subscape.runs import Task, run_all
+from subscape.validation import cluster_stability, resampling_stability, subsamples
+from subscape.validation.stability.comparison import Comparison, Sampled, distance, recovery
+from subscape.validation.stability.curves import bootstrap_pairs
+from subscape.validation.stability.resampling import settings_of, splits
+from subscape.validation.stability.subsampling import most_stable
 
 BLOBS = make_blobs(90, centers=[[0, 0], [12, 0], [0, 12]], random_state=0)[0]
 X, TRUTH = planted_axes(160, 8, n_clusters=3, dims=4, random_state=1)

@@ -14,8 +14,8 @@ from sklearn.metrics import fowlkes_mallows_score
 from tests.validation.finders import Halves
 
 from subscape import SubspaceClustering, assign, describe
-from subscape.algorithms import PROCLUS, KFlats
 from subscape.datasets import planted_axes, planted_oriented
+from subscape.finders import PROCLUS, KFlats
 from subscape.measures import clustering_error, label_error
 from subscape.validation import (
     clest,
@@ -24,8 +24,8 @@ from subscape.validation import (
     model_explorer,
     prediction_strength,
 )
-from subscape.validation.overlapping_samples import _last_agreeing, _local_maxima, merit
-from subscape.validation.splitting import strength
+from subscape.validation.stability.lange import strength
+from subscape.validation.stability.overlapping import _last_agreeing, _local_maxima, merit
 
 BLOBS = make_blobs(120, centers=[[0, 0], [12, 0], [0, 12]], random_state=0)[0]
 SQUARE = np.random.default_rng(3).random((120, 2))

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from subscape.alternatives.registry import METHODS
+from subscape.finders.alternatives.registry import METHODS
 
 from .finder_inputs import finder_parameters, read_matrix, table_options
-from .text_options import of_text
+from .inputs import of_text
 
 
 @click.command(
@@ -56,11 +56,11 @@ def alternatives(
     Rows of the given files are matched by name if both sides name them (--id), else by their order
     in TABLE, rows that --missing drop leaves out included.
     """
-    from subscape.core.formats import write_clusterings
-    from subscape.measures import dq_measure
+    from subscape.files.formats import write_clusterings
+    from subscape.measures.compactness.dq import dq_measure
 
     from .inputs import read_files
-    from .tables import columns
+    from .output import columns
 
     for output in outputs:
         if Path(output).exists() and not force:

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from .finder_inputs import finder_parameters, read_matrix, table_options, typed_value
-from .records import number, write_records
-from .tables import columns
-from .text_options import of_text
+from .inputs import of_text
+from .output import columns, number, write_records
 
 EXAMPLES = """\b
 Examples:
@@ -80,7 +79,7 @@ def choose(
     **text: Any,
 ) -> None:
     """Choose the parameters of ALGORITHM for TABLE, and say how sure the choice is."""
-    from subscape.algorithms.registry import find
+    from subscape.finders.registry import find
 
     entry = find(algorithm)
     finder = entry.make()
@@ -88,7 +87,7 @@ def choose(
     if plot is not None and by != "stability":
         raise ValueError("--plot draws the stability over the settings; use it with --by stability")
     if output is not None:
-        from subscape.core.format_writing import format_for
+        from subscape.files.formats import format_for
 
         format_for(Path(output))
     for path in (output, table_output, plot):
@@ -97,7 +96,7 @@ def choose(
     finder.set_params(**finder_parameters(finder, parameters, seed, None))
     matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
     prepared, matrix = matrix.scaled(scale, entry.kind)
-    from subscape.validation import choose as choose_setting
+    from subscape.validation.selection import choose as choose_setting
 
     choice = choose_setting(
         finder, prepared, grid, by=by, n_samples=samples, share=share, n_null=nulls,
@@ -111,14 +110,14 @@ def choose(
     if table_output is not None:
         write_records(table_output, choice.to_records(), force=force)
     if plot is not None:
-        from subscape.plots import StabilityCurveDisplay
+        from subscape.plots.stability_curve import StabilityCurveDisplay
 
         if choice.curve is not None:
             StabilityCurveDisplay.from_curves(choice.curve).figure_.savefig(plot)
     if output is not None:
         if choice.clustering is None:
             raise ValueError(f"{choice.sentence()}, so there is no clustering to write")
-        from subscape.core.formats import write_clusterings
+        from subscape.files.formats import write_clusterings
 
         write_clusterings(output, [matrix.result(choice.clustering)], force=force)
         if not wants_json:

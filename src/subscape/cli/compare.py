@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import shutil
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from .comparison import match, of_rows, score
-from .comparison_output import as_json, as_text, direction_of, range_of
-from .inputs import Axis, read_files, shape_option, the_only
-from .tables import columns
+from .inputs import Axis, measure_name, read_files, shape_option, the_only
+from .output import columns, short
+
+if TYPE_CHECKING:
+    from subscape.core.clustering import SubspaceClustering
+    from subscape.files.formats import Source
+    from subscape.measures.chance import PValue
+    from subscape.measures.registry import Measure
 
 EXAMPLES = """\b
 Examples:
@@ -128,3 +134,261 @@ def compare(
         click.echo(json.dumps(as_json(sources, pair, scores, left_out, matches), indent=1))
     else:
         click.echo("\n".join(as_text(sources, pair, scores, left_out, matches)))
+
+
+# -- two clusterings compared: scores by many measures, and which clusters correspond --------------
+
+
+class Score(NamedTuple):
+    """A measure and what it says about the pair."""
+
+    measure: Measure
+    value: float
+    p: PValue | None
+
+
+class Match(NamedTuple):
+    """Two clusters that correspond, and the share of each that the other has too."""
+
+    a: int
+    b: int
+    of_a: float
+    of_b: float
+
+
+def score(
+    pair: list[SubspaceClustering],
+    names: tuple[str, ...],
+    options: dict[str, Any],
+    chance: dict[str, Any] | None,
+) -> tuple[list[Score], dict[str, str]]:
+    """Scores by the measures asked for; of all measures those that can, and why others can't."""
+    from subscape.measures.chance import p_value
+    from subscape.measures.registry import MEASURES
+
+    everything = "all" in names
+    chosen = list(MEASURES) if everything else [measure_name(n) for n in names or _usual(pair)]
+    a, b = pair
+    scores: list[Score] = []
+    left_out: dict[str, str] = {}
+    for name in dict.fromkeys(chosen):
+        measure = MEASURES[name]
+        try:
+            usable = _usable(measure, options, strict=not everything)
+            value = float(measure.function(a, b, **usable))
+            p = None if chance is None else p_value(name, a, b, **chance, **usable)
+        except (TypeError, ValueError) as error:
+            if not everything:
+                raise
+            left_out[name] = str(error)
+        else:
+            scores.append(Score(measure, value, p))
+    if not scores:
+        name, reason = next(iter(left_out.items()))
+        raise ValueError(f"no measure can compare these; {name}: {reason}")
+    return scores, left_out
+
+
+def of_rows(pair: list[SubspaceClustering]) -> list[SubspaceClustering]:
+    """Clusterings without subspaces; if they are of different features, as if of a single one."""
+    from subscape.core.clustering import SubspaceClustering
+    from subscape.core.subspaces import AxisSubspaces
+
+    a, b = pair
+    named = a.feature_names is not None and b.feature_names is not None
+    if a.n_features == b.n_features and not (named and a.feature_names != b.feature_names):
+        return pair
+    return [
+        SubspaceClustering(
+            c.memberships, AxisSubspaces([[True]] * c.n_clusters), row_names=c.row_names
+        )
+        for c in pair
+    ]
+
+
+def _usual(pair: list[SubspaceClustering]) -> tuple[str, ...]:
+    """Measures for those who don't say which: of cells, or of labels if there are no subspaces."""
+    labels = all(is_full(c) and c.is_row_disjoint for c in pair)
+    return ("ce", "ari", "nmi") if labels else ("ce", "rnia")
+
+
+def is_full(clustering: SubspaceClustering) -> bool:
+    """Whether every cluster has all features, so that only the rows tell clusters apart."""
+    return clustering.kind == "axis" and bool((clustering.subspaces.relevance == 1).all())
+
+
+def _usable(measure: Measure, options: dict[str, Any], *, strict: bool) -> dict[str, Any]:
+    from inspect import signature
+
+    known = signature(measure.function).parameters
+    unknown = [name for name in options if name not in known]
+    if unknown and strict:
+        raise ValueError(f"{measure.name} knows no --{unknown[0]}")
+    return {name: value for name, value in options.items() if name in known}
+
+
+def match(pair: list[SubspaceClustering], options: dict[str, Any]) -> list[Match] | None:
+    """Clusters that correspond, the largest share first; None if the pair shares no measure."""
+    from subscape.measures.cells.distances import best_matching
+    from subscape.measures.cells.overlap import overlap_of
+
+    try:
+        table = overlap_of(*pair, **options)
+    except TypeError:
+        return None
+    found = best_matching(table.table)
+    matches = [
+        Match(int(i), int(j), shared / table.sizes_a[i], shared / table.sizes_b[j])
+        for i, j, shared in zip(found.a, found.b, found.shared.tolist(), strict=True)
+    ]
+    return sorted(matches, key=lambda m: (-min(m.of_a, m.of_b), m.a))
+
+
+# -- how ``subscape compare`` shows its result: as text, or as JSON --------------------------------
+
+
+#: Matched clusters shown; --json has all.
+MOST_MATCHES = 20
+
+
+def range_of(measure: Measure) -> str:
+    """Between which values a measure lies."""
+    return f"{measure.low:g} to {measure.high:g}" if measure.high < 1e300 else "0 and up"
+
+
+def direction_of(measure: Measure) -> str:
+    """Which value means agreement."""
+    if not measure.is_distance:
+        return f"{measure.high:g} = best"
+    return "0 = identical" if "positive" in measure.properties else "0 = no difference"
+
+
+def as_text(
+    sources: list[Source],
+    pair: list[SubspaceClustering],
+    scores: list[Score],
+    left_out: dict[str, str],
+    matches: list[Match] | None,
+) -> list[str]:
+    """The lines for people."""
+    facts = [repr(s.clustering).partition("(")[2].removesuffix(")") for s in sources]
+    if pair[0].n_features == 1:
+        facts = [fact.replace(" x 1 feature", "") for fact in facts]
+    lines = columns(
+        [(side, short(s.name), fact) for side, s, fact in zip("AB", sources, facts, strict=True)]
+    )
+    lines += ["", *_scored(scores), *_left_out(left_out)]
+    if is_full(pair[0]) != is_full(pair[1]):
+        side = "A" if is_full(pair[0]) else "B"
+        lines.append(f"{side} has all features in every cluster; --rows-only compares rows alone.")
+    return lines if matches is None else lines + _matched(sources, pair, matches)
+
+
+def _scored(scores: list[Score]) -> list[str]:
+    """The table of measures, with what each says if the terminal is wide enough."""
+    head = ["measure", "value", "p-value", "range", "direction", "what it says"]
+    rows = [
+        [
+            s.measure.name,
+            f"{s.value:.4f}" if abs(s.value) < 1000 else f"{s.value:.6g}",
+            f"{s.p.value:.3g}" if s.p else "",
+            range_of(s.measure),
+            direction_of(s.measure),
+            s.measure.sentence,
+        ]
+        for s in scores
+    ]
+    table, aligned = [head, *rows], "lrr"
+    if all(s.p is None for s in scores):
+        table, aligned = [[*row[:2], *row[3:]] for row in table], "lr"
+    lines = columns(table, aligned)
+    if max(map(len, lines)) > shutil.get_terminal_size((140, 24)).columns:
+        lines = columns([row[:-1] for row in table], aligned)
+    return lines
+
+
+def _left_out(left_out: dict[str, str]) -> list[str]:
+    """A line for each reason that keeps measures from scoring the pair."""
+    reasons: dict[str, list[str]] = {}
+    for name, text in left_out.items():
+        reason = text.removeprefix(f"{name} ").split(";")[0].split(": ")[0]
+        reasons.setdefault(reason, []).append(name)
+    return [f"Left out: {', '.join(names)} ({reason})" for reason, names in reasons.items()]
+
+
+def _matched(
+    sources: list[Source], pair: list[SubspaceClustering], matches: list[Match]
+) -> list[str]:
+    names = [_cluster_names(s, c) for s, c in zip(sources, pair, strict=True)]
+    dims = [[f"{d:.3g}" for d in c.subspaces.dims] for c in pair]
+    whole = [
+        s.clustering if s.clustering.n_clusters == len(n) else c
+        for s, c, n in zip(sources, pair, names, strict=True)
+    ]
+    sizes = [[f"{size:.6g}" for size in c.sizes] for c in whole]
+    shown: list[tuple[str, ...]] = [("A", "rows", "dims", "B", "rows", "dims", "of A", "of B")]
+    for m in matches[:MOST_MATCHES]:
+        left = (short(names[0][m.a], 24), sizes[0][m.a], dims[0][m.a])
+        right = (short(names[1][m.b], 24), sizes[1][m.b], dims[1][m.b])
+        shown.append((*left, *right, f"{m.of_a:.0%}", f"{m.of_b:.0%}"))
+    aligned = "lrrlrrrr"
+    if all(map(is_full, pair)):
+        shown, aligned = [(*row[:2], *row[3:5], *row[6:]) for row in shown], "lrlrrr"
+    lines = ["", "Clusters that correspond, and the share of each that the other has too:"]
+    lines += columns(shown, aligned)
+    if len(matches) > MOST_MATCHES:
+        lines.append(f"… and {len(matches) - MOST_MATCHES} more pairs (--json has all)")
+    for side, known in ((0, {m.a for m in matches}), (1, {m.b for m in matches})):
+        alone = [names[side][i] for i in range(pair[side].n_clusters) if i not in known]
+        if alone:
+            more = f" and {len(alone) - 12} more" if len(alone) > 12 else ""
+            lines.append(f"Only in {'AB'[side]}: {', '.join(alone[:12])}{more}")
+    return lines
+
+
+def _cluster_names(source: Source, clustering: SubspaceClustering) -> tuple[str, ...]:
+    # --rows-only and --columns-only melt the blocks of a co-clustering into fewer clusters.
+    if len(source.cluster_names) == clustering.n_clusters:
+        return source.cluster_names
+    return tuple(map(str, range(clustering.n_clusters)))
+
+
+def as_json(
+    sources: list[Source],
+    pair: list[SubspaceClustering],
+    scores: list[Score],
+    left_out: dict[str, str],
+    matches: list[Match] | None,
+) -> dict[str, Any]:
+    """The result for machines."""
+    names = [_cluster_names(s, c) for s, c in zip(sources, pair, strict=True)]
+    return {
+        **{
+            side: {
+                "name": source.name,
+                "kind": clustering.kind,
+                "n_rows": clustering.n_rows,
+                "n_features": clustering.n_features,
+                "clusters": list(named),
+            }
+            for side, source, clustering, named in zip("ab", sources, pair, names, strict=True)
+        },
+        "measures": [
+            {
+                "name": s.measure.name,
+                "value": s.value,
+                "low": s.measure.low,
+                "high": s.measure.high if s.measure.high < 1e300 else None,
+                "is_distance": s.measure.is_distance,
+            }
+            | ({"p_value": s.p.value, "p_standard_error": s.p.standard_error} if s.p else {})
+            for s in scores
+        ],
+        "left_out": left_out,
+        "matches": None
+        if matches is None
+        else [
+            {"a": names[0][m.a], "b": names[1][m.b], "of_a": m.of_a, "of_b": m.of_b}
+            for m in matches
+        ],
+    }

@@ -13,7 +13,7 @@ from subscape.core.errors import count
 from .inputs import read_files, shape_option
 
 if TYPE_CHECKING:
-    from subscape.core import SubspaceClustering
+    from subscape.core.clustering import SubspaceClustering
 
 #: What ``--method`` calls each method, and the parameters that make it so.
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -104,7 +104,7 @@ def consensus(
     X = None if table is None or not members else _numbers(table, id_column, labels, members[0])
     found, agreed = _merged(members, method, n_clusters, noise, seed, X)
     if output is not None:
-        from subscape.core.formats import write_clusterings
+        from subscape.files.formats import write_clusterings
 
         write_clusterings(output, found, force=force)
     if agreement is not None:
@@ -131,7 +131,8 @@ def _merged(
 ) -> tuple[Any, Any]:
     """The consensus, and how far the members agree with it."""
     import subscape.ensemble
-    from subscape.ensemble import Ensemble, agreement
+    from subscape.ensemble.agreements import agreement
+    from subscape.ensemble.members import Ensemble
 
     ensemble = Ensemble.of(members)
     name, parameters = METHODS[method]

@@ -44,7 +44,7 @@ def convert(
     file; IN#NAME is one of several clusterings in it. OUT ends in .subscape, .csv or .tsv
     (labels), .elki, .true or .clu. Only .subscape holds everything.
     """
-    from subscape.core.formats import write_clusterings
+    from subscape.files.formats import write_clusterings
 
     out = Path(target)
     if out.exists() and not force:

@@ -22,8 +22,8 @@ FEATURES = (
               help="Parallel jobs; -1 takes all cores.")  # fmt: skip
 def demo(output: str, seed: int, jobs: int) -> None:
     """Plant three independent groupings in a table, and explore it without being told."""
-    from subscape.report import write_report
-    from subscape.studies import Exploration
+    from subscape.exploration.exploration import Exploration
+    from subscape.report.page import write_report
 
     from .explore import LiveLine, tell
 
@@ -49,8 +49,8 @@ def demo(output: str, seed: int, jobs: int) -> None:
 
 def planted_table(seed: int) -> tuple[Any, dict[str, Any]]:
     """The table of the demo and its hidden groupings."""
-    from subscape.core import Table
     from subscape.datasets import planted_views
+    from subscape.tables.table import Table
 
     X, truths = planted_views(
         500, len(FEATURES), n_clusters=(3, 3, 3), dims=(3, 3, 3), separation=7, rotate=False,

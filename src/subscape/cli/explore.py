@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import io
 import math
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
+import numpy as np
 
-from subscape.core.errors import count
+from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
+from subscape.files.atomic import write_text_atomically
+from subscape.files.labels import harmless
+from subscape.parallel.interruption import PromptStop, leave
+from subscape.tables.columns import is_number
+from subscape.tables.readers.delimited import NAMES
+from subscape.tables.table import Table
 
-from .interruption import PromptStop, leave
-from .text_options import of_text, text_options
+from .inputs import of_text, text_options
+from .output import columns, short
 
 #: What the system says when nothing more can be written.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -58,11 +70,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @text_options
 def explore(table: str, output: str | None, check: bool, **options: Any) -> None:
     """Find every honest grouping of TABLE (CSV, Parquet, ARFF, NPY, h5ad) and show it on a page."""
-    from .study_inputs import read_known, read_table, reading
 
     began = time.perf_counter()
     if options["cluster"] and not check:
-        from subscape.core.cluster import connected
+        from subscape.parallel.distributed import connected
 
         # Connected until the command ends, and before the table is read, which may take long.
         click.get_current_context().with_resource(connected(options["cluster"]))
@@ -71,8 +82,6 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
     )
     click.echo(reading(data), err=True)
     if check:
-        from .study_check import say_plan
-
         say_plan(data, Path(output or "."), options)
         return
     folder = Path(output or f"{Path(table).name.partition('.')[0]}-study")
@@ -80,14 +89,11 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         raise FileNotFoundError(f"there is no study in {folder} to go on with; leave out --resume")
     for note in data.notes:
         click.echo(f"note: {note}", err=True)
-    from subscape.report import write_report
-    from subscape.report.page import make_ready
-    from subscape.studies import Exploration
+    from subscape.exploration.exploration import Exploration
+    from subscape.report.page import make_ready, write_report
 
     annotated = None
     if options["h5ad"] is not None:
-        from .annotated import AnnotatedCopy
-
         annotated = AnnotatedCopy(table, options["h5ad"], options["transpose"])
     # What can fail, and what takes time, before the search: afterwards somebody waits for it.
     make_ready()
@@ -143,7 +149,7 @@ def room_for(folder: Path) -> Iterator[None]:
 def tell(study: Any) -> None:
     """The answer on the terminal: the verdict, and the clusters of the views better than chance."""
     click.echo(study.verdict)
-    for view in study.honest_views or study.views[:1]:
+    for view in study.significant_views or study.views[:1]:
         click.echo(f"\nView {view.number}: {_trust(study, view)}found by {listed(view.finders)}")
         for text in view.descriptions[:8]:
             click.echo(f"  {text}")
@@ -163,7 +169,7 @@ def tell(study: Any) -> None:
 
 
 def _trust(study: Any, view: Any) -> str:
-    from subscape.studies.verdict import probability
+    from subscape.exploration.verdict import probability
 
     if math.isnan(view.p_value):
         return ""
@@ -199,3 +205,241 @@ class LiveLine:
         """Take the line away."""
         if self._is_terminal:
             click.echo("\r\033[K", nl=False, err=True)
+
+
+# -- the h5ad file that was explored, written again with what was found ----------------------------
+
+
+class AnnotatedCopy:
+    """A copy of an h5ad file with the clusters of a study in it.
+
+    Parameters
+    ----------
+    source, target : path
+        The file that is explored, and the one to be written; refused at once if there is
+        something in the way.
+    transpose : bool
+        Whether the variables were grouped instead of the observations.
+    """
+
+    def __init__(self, source: str, target: str, transpose: bool) -> None:
+        self.source, self.target, self.transpose = Path(source), Path(target), transpose
+        with open(source, "rb") as stream:
+            if not stream.read(8).startswith(b"\x89HDF"):
+                raise ValueError(f"--h5ad is for tables in h5ad; {source} is none")
+        if self.target.exists():
+            raise FileExistsError(f"{target} exists; choose another name for --h5ad")
+        if not self.target.absolute().parent.is_dir():
+            raise FileNotFoundError(f"the folder {self.target.parent} does not exist")
+
+    def write(self, study: Any) -> Path:
+        """Write it, complete or not at all."""
+        import anndata
+
+        adata = anndata.read_h5ad(self.source)
+        adata = adata.T if self.transpose else adata
+        study.write_anndata(adata)
+        adata = adata.T if self.transpose else adata
+        with tempfile.TemporaryDirectory(prefix=".", dir=self.target.absolute().parent) as beside:
+            path = Path(beside, self.target.name)
+            adata.write_h5ad(path)
+            os.replace(path, self.target)
+        return self.target
+
+
+# -- ``subscape explore --check``: what the columns are taken for, and what is planned -------------
+
+
+#: Columns listed on the terminal; the file has all of them.
+LISTED = 40
+
+
+def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
+    """Print roles and plan, and write ``columns.csv`` into the folder."""
+    from subscape.exploration.plan import make_plan
+    from subscape.exploration.preparation import prepare
+    from subscape.exploration.rows import check_rows
+
+    for note in table.notes:
+        click.echo(note)
+    lines = [("column", "role", "kept as", "missing", "")]
+    for place, column in enumerate(table.schema[:LISTED]):
+        gone = int(table.profile.n_missing[place])
+        lines.append((short(column.name), column.role, column.kind, str(gone), column.note))
+    click.echo("")
+    for line in columns(lines, right="lllr"):
+        click.echo(line)
+    if len(table.schema) > LISTED:
+        click.echo(f"… and {len(table.schema) - LISTED} more columns")
+    # First, because roles may be what has to be changed before anything can be planned.
+    path = _written(table, folder, options["columns"])
+    click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
+    check_rows(table)
+    ready = prepare(table)
+    for note in ready.notes:
+        click.echo(note)
+    rows = min(table.n_rows, options["search_rows"])
+    plan = make_plan(
+        rows, ready.X.shape[1], len(ready.numeric), effort=options["effort"], seed=options["seed"]
+    )
+    click.echo(f"\nplanned ({plan.effort}): {plan.n_runs} runs on {rows} rows")
+    for rung in plan.rungs:
+        finders = list(dict.fromkeys(entry.finder for entry in rung.entries))
+        click.echo(f"  {rung.name}: {', '.join(finders)}")
+    click.echo(f"  then the rest without the best ones, {plan.rounds} rounds")
+    click.echo(f"  then {plan.n_null} tables without groups")
+
+
+def _written(table: Table, folder: Path, given: str | None) -> Path:
+    """The file with the roles; one that somebody may have edited is not replaced."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "columns.csv"
+    text = _as_csv(table)
+    is_given = given is not None and path.exists() and path.samefile(given)
+    if path.exists() and not is_given and path.read_text(encoding="utf-8") != text:
+        raise FileExistsError(
+            f"{path} has other roles than these and is kept; use it (--columns {path}), or "
+            "remove it"
+        )
+    write_text_atomically(path, text, force=True)
+    return path
+
+
+def _as_csv(table: Table) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(["column", "role", "note"])
+    for column in table.schema:
+        writer.writerow([harmless(column.name), column.role, harmless(column.note)])
+    return buffer.getvalue()
+
+
+# -- reading the table, the roles of its columns, and known groupings, for the main job ------------
+
+
+def read_table(
+    path: str,
+    columns: str | None = None,
+    id_column: str | None = None,
+    transpose: bool = False,
+    **text: Any,
+) -> Table:
+    """The table of a file, with the roles of a ``columns.csv`` if there is one.
+
+    ``text`` are the delimiter, the encoding and so on of a text file, as in ``Table.read``.
+    """
+    roles = None if columns is None else read_roles(columns)
+    table = Table.read(path, id=id_column, roles=roles, **text)
+    return transposed(table) if transpose else table
+
+
+def reading(table: Table) -> str:
+    """What was read, and what the file was taken for."""
+    source = table.source
+    said = [count(table.n_rows, "row"), count(len(table.schema), "column")]
+    if source.get("format") == "delimited":
+        delimiter = source["delimiter"]
+        said.append(f"{NAMES.get(delimiter, repr(delimiter))}-delimited")
+        said.append("decimal comma" * (source["decimal"] == ","))
+        said.append(str(source["encoding"]))
+    elif "format" in source:
+        said.append(str(source["format"]))
+    told = f"{source.get('path', 'table')}: {', '.join(part for part in said if part)}"
+    if source.get("format") == "delimited" and len(table.schema) == 1:
+        told += "; if there are more columns than one, say --delimiter"
+    return told
+
+
+def read_roles(path: str) -> dict[str, str]:
+    """Roles by column, from a file with the columns ``column`` and ``role``."""
+    with open(path, newline="", encoding="utf-8-sig") as stream:
+        reader = csv.DictReader(stream)
+        if not {"column", "role"} <= set(reader.fieldnames or ()):
+            raise SubscapeError(
+                f"{path} must have the columns 'column' and 'role'; --check writes such a file"
+            )
+        return {_bare(line["column"]): line["role"].strip() for line in reader}
+
+
+def _bare(cell: str) -> str:
+    """A name without the mark that keeps spreadsheets from taking it for a formula."""
+    return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
+
+
+def transposed(table: Table) -> Table:
+    """The table turned around: its features become rows. All of them must be numbers."""
+    if table.nominal:
+        raise SubscapeError(
+            f"only numbers can be transposed; text is in {listing(list(table.nominal))}. Give "
+            "these columns the role 'ignore' or 'id' (--columns)"
+        )
+    names = table.row_names or [f"row {i}" for i in range(table.n_rows)]
+    turned = Table.from_array(
+        table.to_numpy().T, feature_names=names, row_names=table.feature_names
+    )
+    return replace(turned, source=table.source)
+
+
+def read_known(path: str | None, table: Table, what: str) -> dict[str, Any] | None:
+    """Groupings of a file by name, joined to the table by the names of the rows, else by order."""
+    if path is None:
+        return None
+    known = Table.read(path)
+    ids = [c.name for c in table.schema if c.role == "id"]
+    named = [c.name for c in known.schema if c.name in ids]
+    if len(named) == 1:
+        # The table knows which column has the names, and they are kept letter by letter.
+        known = Table.read(path, id=named[0])
+        if known.row_names is None and table.row_names is not None:
+            raise SubscapeError(f"{path} names rows twice in {named[0]!r}; leave one line of each")
+    groups = [c.name for c in known.schema if c.role not in ("id", "date")]
+    if not groups:
+        raise SubscapeError(f"{path} has no column of labels")
+    order = _joined(known, table, path)
+    labels = {name: _labels(known, name)[order] for name in groups}
+    return {name if len(groups) > 1 else f"{what} ({name})": v for name, v in labels.items()}
+
+
+def _labels(known: Table, name: str) -> Any:
+    """Groups of a column; rows with a negative whole number are in none."""
+    labels, column = known.labels(name), known.column(name)
+    if column.kind == "number":
+        values = known.values(name)
+        present = values[~np.isnan(values)]
+        if (present == np.floor(present)).all():
+            return np.where(values < 0, -1, labels)
+    return labels
+
+
+def _joined(known: Table, table: Table, path: str) -> Any:
+    if known.row_names is not None and table.row_names is not None:
+        lines, rows = known.row_names, table.row_names
+        if not set(rows) <= set(lines):
+            # One side may have been read as numbers: 007 is 7 there.
+            numbers = _as_numbers(lines), _as_numbers(rows)
+            if all(len(set(each)) == len(each) for each in numbers):
+                lines, rows = numbers
+        place = {name: i for i, name in enumerate(lines)}
+        missing = [table.row_names[i] for i, name in enumerate(rows) if name not in place]
+        if not missing:
+            return np.array([place[name] for name in rows])
+        if len(missing) < len(rows):
+            raise ShapeMismatchError(
+                f"{path} has no line for {len(missing)} rows of the table: {listing(missing)}"
+            )
+        raise ShapeMismatchError(
+            f"{path} has a line for none of the table's {len(rows)} rows: they have names such as "
+            f"{missing[0]!r}, its lines such as {known.row_names[0]!r}. Give both the same names, "
+            "or take the names out of it to join by order"
+        )
+    if known.n_rows != table.n_rows:
+        raise ShapeMismatchError(
+            f"{path} has {known.n_rows} lines, the table {table.n_rows} rows; without names of the "
+            "rows in both they are joined by order, so there must be one line per row"
+        )
+    return np.arange(table.n_rows)
+
+
+def _as_numbers(names: Sequence[str]) -> tuple[str, ...]:
+    """Names that are numbers in one spelling."""
+    return tuple(f"{float(name):.15g}" if is_number(name) else name for name in names)

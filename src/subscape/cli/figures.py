@@ -15,8 +15,8 @@ import click
               help="Folder for the pictures.  [default: STUDY/figures]")  # fmt: skip
 def figures(study: str, kind: str, output: str | None) -> None:
     """Draw the pictures of STUDY, a folder that 'subscape explore' wrote."""
-    from subscape.report import write_figures
-    from subscape.studies import load_study
+    from subscape.exploration.study import load_study
+    from subscape.report.figures import write_figures
 
     for path in write_figures(load_study(study), output or Path(study) / "figures", kind):
         click.echo(str(path))

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from subscape.core.errors import count
+from subscape.core.types import IntArray
 
-from .text_options import text_options
+from .inputs import text_options
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from subscape.core import SubspaceClustering
-    from subscape.core.formats import Source
+    from subscape.core.clustering import SubspaceClustering
+    from subscape.files.formats import Source
 
 _TABLE_OPTIONS = (
     click.option("--id", "id_column", help="Column with the names of the rows."),
@@ -156,7 +154,7 @@ class Matrix(NamedTuple):
             )
         return matrix, clustering
 
-    def labels(self, source: Source) -> NDArray[np.int64]:
+    def labels(self, source: Source) -> IntArray:
         """Labels of a clustering in the order of the rows in ``X``: by name, else by order.
 
         Unlike :meth:`like`, the matrix stays as it is, and features don't matter.
@@ -185,7 +183,7 @@ class Matrix(NamedTuple):
 
         Co-clusterings are of the entries themselves: "standard" leaves them alone.
         """
-        from subscape.core import Table
+        from subscape.tables.table import Table
 
         if how == "standard" and kind == "cocluster":
             how = "none"
@@ -214,7 +212,7 @@ def read_matrix(
     """
     import numpy as np
 
-    from subscape.core import Table
+    from subscape.tables.table import Table
 
     table = Table.read(path, id=id_column, label=list(labels) or None, **text)
     for note in table.notes:

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from .finder_inputs import finder_parameters, read_matrix, table_options
-from .text_options import of_text
+from .inputs import of_text
 
 
 @click.command(epilog="Example:  subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape")
@@ -47,8 +47,8 @@ def fit(
         if not wants_list:
             raise click.UsageError("name a finder and a table, e.g.  subscape fit PROCLUS data.csv")
         return
-    from subscape.algorithms.registry import find
-    from subscape.core.format_writing import format_for
+    from subscape.files.formats import format_for
+    from subscape.finders.registry import find
 
     entry = find(algorithm)
     if output is not None:
@@ -63,7 +63,7 @@ def fit(
     start = time.perf_counter()
     found = finder.fit(prepared).clustering_
     seconds = time.perf_counter() - start
-    from subscape.core import describe
+    from subscape.core.prototypes import describe
 
     click.echo(f"{entry.name}: {found!r}, {seconds:.2f} s")
     for sentence in describe(matrix.X, found).sentences():
@@ -71,7 +71,7 @@ def fit(
     if found.n_clusters == 0:
         click.echo(_nothing_found(entry, finder))
     if output is not None:
-        from subscape.core.formats import write_clusterings
+        from subscape.files.formats import write_clusterings
 
         write_clusterings(output, [matrix.result(found)], force=force)
         click.echo(f"written to {output}")
@@ -91,7 +91,7 @@ def _nothing_found(entry: Any, finder: Any) -> str:
 
 
 def _list_finders() -> None:
-    from subscape.algorithms.registry import FINDERS
+    from subscape.finders.registry import FINDERS
 
     width = max(map(len, FINDERS))
     for kind in ("axis", "weighted", "oriented", "cocluster"):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 if TYPE_CHECKING:
-    from subscape.core import SubspaceClustering
-    from subscape.core.formats import Source
+    from subscape.core.clustering import SubspaceClustering
+    from subscape.files.formats import Source
 
 Axis = Literal["rows", "columns"]
 
@@ -45,7 +45,7 @@ def read_files(
     All are about one table; with ``only``, they need to have no more in common than its rows, or
     its columns.
     """
-    from subscape.core.formats import read_together
+    from subscape.files.formats import read_together
 
     split = [_split(argument) for argument in arguments]
     paths = [path for path, _ in split]
@@ -63,7 +63,7 @@ def _read_apart(
 
     Of these there are as many as some file says; what is named is brought into one order.
     """
-    from subscape.core.formats import read_together
+    from subscape.files.formats import read_together
 
     axis = 0 if only == "rows" else 1
     files = [read_together([path])[0] for path in paths]
@@ -158,3 +158,40 @@ def measure_name(given: str) -> str:
     close = get_close_matches(name, [*MEASURES, *ALIASES], 1)
     hint = f"did you mean {close[0]}? " if close else ""
     raise ValueError(f"unknown measure {given!r}; {hint}'subscape compare --list' shows all")
+
+
+# -- options for text files whose delimiter, encoding or header are not what would be detect -------
+
+
+_NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " ", "\\t": "\t"}
+
+
+def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options to a command."""
+    for option in (
+        click.option("--no-header", is_flag=True,
+                     help="The first line of a text file is data, not names."),
+        click.option("--decimal", type=click.Choice([".", ","]),
+                     help="Decimal sign of a text file, if not as detected."),
+        click.option("--encoding", help="Encoding of a text file, if not as detected."),
+        click.option("--delimiter", metavar="SIGN",
+                     help="Delimiter of a text file, if not as detected: a sign, or comma, "
+                     "semicolon, tab, pipe, blank."),
+    ):  # fmt: skip
+        command = option(command)
+    return command
+
+
+def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
+    """These options as :meth:`subscape.Table.read` takes them.
+
+    >>> of_text({"delimiter": "tab", "encoding": None, "decimal": None, "no_header": True})
+    {'delimiter': '\\t', 'encoding': None, 'decimal': None, 'header': False}
+    """
+    delimiter = options["delimiter"]
+    return {
+        "delimiter": _NAMES.get(delimiter, delimiter),
+        "encoding": options["encoding"],
+        "decimal": options["decimal"],
+        "header": False if options["no_header"] else None,
+    }

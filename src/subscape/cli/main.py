@@ -8,6 +8,7 @@ any subcommand. To add one, write a click command in a module of its own and nam
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -91,8 +92,6 @@ def _refuse(error: Exception) -> NoReturn:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:
-        from .wording import as_options
-
         text = as_options(str(error)) or type(error).__name__
     click.echo(f"Error: {text}", err=True)
     sys.exit(BAD_INPUT)
@@ -101,7 +100,7 @@ def _refuse(error: Exception) -> NoReturn:
 def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from subscape.kernels.backend import describe
+    from subscape.arrays.backend import describe
 
     click.echo(f"subscape {__version__} (kernels: {describe()})")
     ctx.exit()
@@ -139,3 +138,39 @@ def main() -> None:
     # A line of Subscape's source under a warning helps nobody at a command line.
     warnings.showwarning = show
     cli(prog_name="subscape")
+
+
+# -- what messages of the library say of parameters, in the words of the command line --------------
+
+
+_VALUES = re.compile(r"""\b(delimiter|encoding|decimal|format|mass|overlap|null)=(["'])(.*?)\2""")
+_OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
+_WORDS = (
+    ("pass force=True (--force)", "pass --force"),
+    ("header=False", "--no-header"),
+    ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
+    ("n_clusters=", "-k "),
+    (
+        "restrict() and embed() bring clusterings to one table",
+        "In Python, restrict() and embed() bring clusterings to one table",
+    ),
+)
+
+
+def as_options(message: str) -> str:
+    """A message with options instead of parameters.
+
+    >>> as_options("say delimiter=';', or encoding=…; header=False reads it as data")
+    "say --delimiter ';', or --encoding …; --no-header reads it as data"
+    >>> as_options('say mass="unit" to scale every subspace to mass 1')
+    'say --mass unit to scale every subspace to mass 1'
+    """
+    for words, instead in _WORDS:
+        message = message.replace(words, instead)
+    message = _VALUES.sub(_option, message)
+    return _OPEN.sub(r"--\1 ", message)
+
+
+def _option(found: re.Match[str]) -> str:
+    name, sign, value = found.groups()
+    return f"--{name} {value if value.isalnum() else sign + value + sign}"

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
+from subscape.core.types import FloatArray
+
 from .inputs import measure_name, read_files, shape_option
-from .tables import columns, short
+from .output import columns, short
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+    pass
 
 #: Suffixes of pictures that can be written.
 PICTURES = (".png", ".pdf", ".svg")
@@ -86,7 +87,7 @@ def matrix(
     if rows_only:
         clusterings = [clustering.rows_only() for clustering in clusterings]
 
-    from subscape.measures import pairwise_distances
+    from subscape.measures.pairwise import pairwise_distances
 
     distances = pairwise_distances(clusterings, metric, mass=mass, overlap=overlap)
     names = [source.name for source in sources]
@@ -119,7 +120,7 @@ def _check_target(target: Path, force: bool) -> None:
 
 
 def _write(target: Path, content: bytes, force: bool) -> None:
-    from subscape.core.atomic import write_atomically
+    from subscape.files.atomic import write_atomically
 
     def write(stream: BinaryIO) -> None:
         stream.write(content)
@@ -127,7 +128,7 @@ def _write(target: Path, content: bytes, force: bool) -> None:
     write_atomically(target, write, force=force)
 
 
-def _picture(distances: NDArray[np.float64], names: list[str], target: Path) -> bytes:
+def _picture(distances: FloatArray, names: list[str], target: Path) -> bytes:
     try:
         import matplotlib
     except ImportError:
@@ -135,7 +136,7 @@ def _picture(distances: NDArray[np.float64], names: list[str], target: Path) -> 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    from subscape.plots import DistanceMatrixDisplay
+    from subscape.plots.distance_matrix import DistanceMatrixDisplay
 
     shown = DistanceMatrixDisplay.from_distances(distances, names=names)
     buffer = io.BytesIO()
@@ -144,10 +145,10 @@ def _picture(distances: NDArray[np.float64], names: list[str], target: Path) -> 
     return buffer.getvalue()
 
 
-def _csv(distances: NDArray[np.float64], names: list[str]) -> str:
+def _csv(distances: FloatArray, names: list[str]) -> str:
     import csv
 
-    from subscape.core.format_labels import harmless
+    from subscape.files.labels import harmless
 
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
@@ -158,9 +159,7 @@ def _csv(distances: NDArray[np.float64], names: list[str]) -> str:
     return buffer.getvalue()
 
 
-def _as_text(
-    distances: NDArray[np.float64], names: list[str], metric: str, middle: int
-) -> list[str]:
+def _as_text(distances: FloatArray, names: list[str], metric: str, middle: int) -> list[str]:
     """The whole matrix if it fits the terminal, else what is nearest to each clustering."""
     number = len(names)
     shown = [f"{i} {short(name, 30)}" for i, name in enumerate(names)]
@@ -179,7 +178,7 @@ def _as_text(
     return [*lines, "", f"Median: {names[middle]} (mean distance {mean:.3f} to the others)"]
 
 
-def _nearest(distances: NDArray[np.float64], names: list[str]) -> list[tuple[str, ...]]:
+def _nearest(distances: FloatArray, names: list[str]) -> list[tuple[str, ...]]:
     rows: list[Any] = []
     for i, row in enumerate(distances):
         others = row.copy()

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from .text_options import of_text, text_options
+from .inputs import of_text, text_options
 
 
 @click.command(epilog="Example:  subscape predict study new.csv -o labels.csv")
@@ -24,10 +24,10 @@ def predict(
     force: bool, **text: Any,
 ) -> None:  # fmt: skip
     """Put the rows of TABLE into the clusters of a STUDY."""
-    from subscape.core.atomic import write_text_atomically
-    from subscape.core.format_labels import harmless
-    from subscape.studies import load_study
-    from subscape.studies.new_rows import new_rows, read_as_explored
+    from subscape.exploration.new_rows import new_rows, read_as_explored
+    from subscape.exploration.study import load_study
+    from subscape.files.atomic import write_text_atomically
+    from subscape.files.labels import harmless
 
     found = load_study(study)
     new = read_as_explored(table, found.table_schema, id=id_column, **of_text(text))

@@ -11,13 +11,11 @@ import click
 from click.core import ParameterSource
 
 from .finder_inputs import read_matrix, table_options, typed_value
-from .inputs import read_files, the_only
-from .records import number, write_records
-from .tables import columns
-from .text_options import of_text
+from .inputs import of_text, read_files, the_only
+from .output import columns, number, write_records
 
 if TYPE_CHECKING:
-    from subscape.core import SubspaceClustering
+    from subscape.core.clustering import SubspaceClustering
 
 EXAMPLES = """\b
 Examples:
@@ -99,7 +97,7 @@ def validate(
     work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
     report = _validated(X, clustering, finder, samples, share, nulls, seed, work)
     if wants_json:
-        from subscape.validation.curves import without_nan
+        from subscape.core.plain_values import without_nan
 
         plain = {key: value for key, value in report.items() if key != "stability"}
         click.echo(json.dumps(without_nan(plain), indent=1))
@@ -110,7 +108,7 @@ def validate(
     if plot is not None:
         if report["stability"] is None:
             raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
-        from subscape.plots import ClusterStabilityDisplay
+        from subscape.plots.cluster_stability import ClusterStabilityDisplay
 
         ClusterStabilityDisplay.from_stability(report["stability"]).figure_.savefig(plot)
 
@@ -138,7 +136,7 @@ def _finder(
     clustering: SubspaceClustering, name: str | None, given: tuple[str, ...], needed: bool
 ) -> tuple[Any, Any]:
     """The finder that made a clustering, as its file or the user says."""
-    from subscape.algorithms.registry import FINDERS, find
+    from subscape.finders.registry import FINDERS, find
 
     source = clustering.provenance
     told = source.get("algorithm") if name is None else name
@@ -178,8 +176,10 @@ def _validated(
 ) -> dict[str, Any]:  # fmt: skip
     import numpy as np
 
-    from subscape.measures import description_length
-    from subscape.validation import cluster_stability, resampling_stability, significance
+    from subscape.measures.flats.description_length import description_length
+    from subscape.validation.null_test import significance
+    from subscape.validation.stability.clusters import cluster_stability
+    from subscape.validation.stability.subsampling import resampling_stability
 
     samples = max(samples, 2) if samples else 0
     bits = description_length(X, clustering)
@@ -238,7 +238,8 @@ def _p_values(X: Any, clustering: SubspaceClustering, tested: Any) -> Any:
     """p-values of the result's own clusters, which a rerun need not find again exactly."""
     import numpy as np
 
-    from subscape.validation import max_statistic_test, score_clusters
+    from subscape.validation.cluster_scores import score_clusters
+    from subscape.validation.max_statistic import max_statistic_test
 
     raw, standardised = tested.cluster_statistics[0], tested.cluster_observed[0]
     own = score_clusters(X, clustering).statistic

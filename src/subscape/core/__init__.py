@@ -1,57 +1,22 @@
-"""The language of the project: clusterings that live in subspaces, tables, files, errors."""
+"""The language of the project: clusterings that live in subspaces, and errors.
 
-from .clustering import Cluster, ClusteringLike, SubspaceClustering, as_clustering
-from .columns import Column
-from .convert import label_matrix
-from .encoding import Encoded
-from .errors import (
-    ConstantFeatureWarning,
-    DroppedClusterWarning,
-    EmptyClusteringError,
-    FewDistinctRowsWarning,
-    FileFormatError,
-    NotOrthonormalError,
-    ShapeMismatchError,
-    SubscapeError,
-    UnsupportedKindError,
+Names are loaded when first used.
+"""
+
+from subscape.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "clustering": "Cluster ClusteringLike SubspaceClustering as_clustering",
+        "convert": "label_matrix",
+        "errors": (
+            "ConstantFeatureWarning DroppedClusterWarning EmptyClusteringError "
+            "FewDistinctRowsWarning FileFormatError NotOrthonormalError "
+            "ShapeMismatchError SubscapeError UnsupportedKindError"
+        ),
+        "oriented": "OrientedSubspaces",
+        "prototypes": "Prototypes assign describe",
+        "subspaces": "AxisSubspaces Subspaces WeightedSubspaces",
+    },
 )
-from .files import load, load_all, load_prototypes, save
-from .formats import read_clusterings, read_together, write_clusterings
-from .oriented import OrientedSubspaces
-from .prototypes import Prototypes, assign, describe
-from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
-from .table import Table
-
-__all__ = [
-    "AxisSubspaces",
-    "Cluster",
-    "ClusteringLike",
-    "Column",
-    "ConstantFeatureWarning",
-    "DroppedClusterWarning",
-    "EmptyClusteringError",
-    "Encoded",
-    "FewDistinctRowsWarning",
-    "FileFormatError",
-    "NotOrthonormalError",
-    "OrientedSubspaces",
-    "Prototypes",
-    "ShapeMismatchError",
-    "SubscapeError",
-    "SubspaceClustering",
-    "Subspaces",
-    "Table",
-    "UnsupportedKindError",
-    "WeightedSubspaces",
-    "as_clustering",
-    "assign",
-    "describe",
-    "label_matrix",
-    "load",
-    "load_all",
-    "load_prototypes",
-    "read_clusterings",
-    "read_together",
-    "save",
-    "write_clusterings",
-]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from . import display
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+
+from . import clustering as display
 from .convert import coclustering_blocks, encode_labels, linkage_clusters
 from .errors import (
     DroppedClusterWarning,
@@ -20,19 +23,13 @@ from .errors import (
     UnsupportedKindError,
     count,
 )
-from .foreign import is_foreign, to_numpy
 from .indexing import checked_names, places, positions, taken
+from .markup import MOST_LINES, card
 from .memberships import Memberships, row_positions
-from .oriented import OrientedSubspaces
-from .plain import plain_values
-from .structure import (
-    close_clusters,
-    contents,
-    refuse_empty_clusters,
-    row_groups,
-    share_no_cell,
-)
+from .oriented import OrientedSubspaces, squared_cosines
+from .plain_values import plain_values
 from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
+from .types import is_device_array, to_numpy
 
 
 class Cluster(NamedTuple):
@@ -44,10 +41,10 @@ class Cluster(NamedTuple):
 
     rows: NDArray[np.int32]
     memberships: NDArray[np.float32]
-    features: NDArray[np.intp]
-    relevance: NDArray[np.float64]
+    features: IndexArray
+    relevance: FloatArray
     dims: float
-    basis: NDArray[np.float64] | None
+    basis: FloatArray | None
 
 
 class SubspaceClustering:
@@ -168,7 +165,7 @@ class SubspaceClustering:
             spaces = bases
         elif bases is not None:
             spaces = OrientedSubspaces(bases, n_features=n_features)
-        labels = to_numpy(labels) if is_foreign(labels) else labels
+        labels = to_numpy(labels) if is_device_array(labels) else labels
         coded = encode_labels(labels, None if spaces is None else spaces.n_clusters)
         if spaces is None:
             width = n_features or (len(feature_names) if feature_names is not None else 1)
@@ -323,7 +320,7 @@ class SubspaceClustering:
         """The clusters are every combination of disjoint row groups and disjoint column groups."""
         return row_groups(self._memberships, self._subspaces) is not None
 
-    def labels(self) -> NDArray[np.int64]:
+    def labels(self) -> IntArray:
         """One label per row: the largest membership, ties to the lowest index, -1 for noise.
 
         Co-clusterings give the number of the row group.
@@ -549,7 +546,7 @@ def as_clustering(given: Any, like: SubspaceClustering | None = None) -> Subspac
         return given
     if hasattr(given, "clustering_"):
         return as_clustering(given.clustering_)
-    if is_foreign(given):
+    if is_device_array(given):
         return as_clustering(to_numpy(given), like)
     if sparse.issparse(given) or np.ndim(given) != 1:
         raise TypeError(
@@ -584,3 +581,163 @@ def _rebuild(
         row_names=row_names,
         provenance=provenance,
     )
+
+
+# -- how a clustering shows itself, as one line of text and as a small table in notebooks ----------
+
+
+KIND_NAMES = {"axis": "axis-aligned", "weighted": "weighted", "oriented": "oriented"}
+
+#: Features named in a notebook for each cluster.
+MOST_FEATURES = 8
+
+
+def text(clustering: SubspaceClustering) -> str:
+    """One line: how many clusters of which kind, over which table."""
+    return f"SubspaceClustering({', '.join(_facts(clustering))})"
+
+
+def _facts(clustering: SubspaceClustering) -> list[str]:
+    kind = KIND_NAMES[clustering.kind]
+    facts = [
+        f"{clustering.n_clusters} {kind} cluster{'s' * (clustering.n_clusters != 1)}",
+        f"{count(clustering.n_rows, 'row')} x {count(clustering.n_features, 'feature')}",
+    ]
+    per_row = clustering.members.clusters_per_row()
+    noise = int((per_row == 0).sum())
+    if noise:
+        facts.append(count(noise, "noise row"))
+    if not clustering.is_hard:
+        facts.append("soft")
+    elif (per_row > 1).any():
+        facts.append("co-clustering" if clustering.is_coclustering else "overlapping rows")
+    elif not noise:
+        facts.append("partition")
+    return facts
+
+
+def feature_label(clustering: SubspaceClustering, feature: int) -> str:
+    """Name of a feature, or its position."""
+    names = clustering.feature_names
+    return names[feature] if names else f"x{feature}"
+
+
+def html(clustering: SubspaceClustering) -> str:
+    """A table with one line per cluster."""
+    lines: list[list[Any]] = []
+    for k in range(min(clustering.n_clusters, MOST_LINES)):
+        cluster = clustering.cluster(k)
+        order = cluster.features[np.argsort(-cluster.relevance[cluster.features], kind="stable")]
+        shown = ", ".join(feature_label(clustering, int(f)) for f in order[:MOST_FEATURES])
+        rest = f" and {len(order) - MOST_FEATURES} more" if len(order) > MOST_FEATURES else ""
+        lines.append([k, float(clustering.sizes[k]), float(cluster.dims), shown + rest])
+    head = ["cluster", "rows", "dims", "features"]
+    text = ", ".join(_facts(clustering))
+    more = clustering.n_clusters - len(lines)
+    return card("SubspaceClustering", text, head, lines, more=more, noun="cluster")
+
+
+# -- what the clusters of a clustering look like together: empty, orthogonal, a grid, equal --------
+
+
+def refuse_empty_clusters(members: Memberships, subspaces: Subspaces) -> None:
+    """A cluster has at least one row, and a mask at least one feature."""
+    empty = np.flatnonzero(np.diff(members.indptr) == 0)
+    if len(empty):
+        raise SubscapeError(f"cluster {empty[0]} has no rows{_and_more(empty)}; leave it out")
+    if isinstance(subspaces, AxisSubspaces):
+        bare = np.flatnonzero(~subspaces.masks.any(axis=1))
+        if len(bare):
+            raise SubscapeError(
+                f"cluster {bare[0]} has no features{_and_more(bare)}; leave it out or give it one"
+            )
+
+
+def _and_more(found: IndexArray) -> str:
+    return f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+
+
+def share_no_cell(members: Memberships, subspaces: Subspaces) -> bool:
+    """Whether clusters that share rows have orthogonal subspaces."""
+    if members.n_clusters < 2 or (members.clusters_per_row() <= 1).all():
+        return True
+    rows = members.to_scipy(np.float32)
+    shared = (rows @ rows.T).toarray() > 0
+    np.fill_diagonal(shared, False)
+    return not bool((shared & ~_orthogonal(subspaces)).any())
+
+
+def _orthogonal(subspaces: Subspaces) -> BoolArray:
+    """Which pairs of subspaces share nothing, as a (n_clusters, n_clusters) matrix."""
+    if isinstance(subspaces, OrientedSubspaces):
+        return squared_cosines(subspaces, subspaces) <= 1e-9
+    return (subspaces.relevance @ subspaces.relevance.T) == 0
+
+
+def row_groups(members: Memberships, subspaces: Subspaces) -> IndexArray | None:
+    """Row group of each cluster if they form a co-clustering with several column groups.
+
+    They do if the masks are disjoint, the row sets are disjoint, and every row set occurs with
+    every mask just once.
+    """
+    if not isinstance(subspaces, AxisSubspaces) or not members.is_hard or not members.n_clusters:
+        return None
+    columns, of_column = np.unique(subspaces.masks, axis=0, return_inverse=True)
+    if len(columns) < 2 or members.n_clusters % len(columns) or columns.sum(axis=0).max() > 1:
+        return None
+    seen: dict[bytes, int] = {}
+    group = np.array(
+        [seen.setdefault(members.rows(k).tobytes(), len(seen)) for k in range(members.n_clusters)]
+    )
+    pairs = set(zip(group.tolist(), of_column.ravel().tolist(), strict=True))
+    if not len(pairs) == members.n_clusters == len(seen) * len(columns):
+        return None
+    first = np.unique(group, return_index=True)[1]
+    return group if (members.select(first).clusters_per_row() <= 1).all() else None
+
+
+def contents(members: Memberships, subspaces: Subspaces) -> list[bytes]:
+    """A digest per cluster, sorted: equal lists mean equal clusters in whatever order."""
+    digests = []
+    for k in range(members.n_clusters):
+        digest = hashlib.blake2b(members.rows(k).tobytes(), digest_size=16)
+        digest.update(members.weights(k).tobytes())
+        digest.update(subspaces.content(k))
+        digests.append(digest.digest())
+    return sorted(digests)
+
+
+def close_clusters(
+    a: tuple[Memberships, Subspaces], b: tuple[Memberships, Subspaces], atol: float
+) -> bool:
+    """Whether the clusters are the same up to rounding, order and the choice of bases."""
+    free = list(range(b[0].n_clusters))
+    for k in range(a[0].n_clusters):
+        match = next(
+            (j for j in free if _close_rows(a[0], k, b[0], j, atol)
+             and _close_subspaces(a[1], k, b[1], j, atol)),
+            None,
+        )  # fmt: skip
+        if match is None:
+            return False
+        free.remove(match)
+    return not free
+
+
+def _close_rows(a: Memberships, k: int, b: Memberships, j: int, atol: float) -> bool:
+    return np.array_equal(a.rows(k), b.rows(j)) and np.allclose(
+        a.weights(k), b.weights(j), rtol=0, atol=max(atol, 1e-6)
+    )
+
+
+def _close_subspaces(a: Subspaces, k: int, b: Subspaces, j: int, atol: float) -> bool:
+    if not (isinstance(a, OrientedSubspaces) and isinstance(b, OrientedSubspaces)):
+        return np.allclose(a.relevance[k], b.relevance[j], rtol=0, atol=atol)
+    if a.dims[k] != b.dims[j]:
+        return False
+    left, right = a.bases[k], b.bases[j]
+    if a.is_complement == b.is_complement:
+        residual = right - left @ (left.T @ right)
+    else:
+        residual = left.T @ right
+    return bool(np.abs(residual).max(initial=0.0) <= atol)

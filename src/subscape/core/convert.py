@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from subscape.core.types import BoolArray, IndexArray, IntArray
+
 from .errors import ShapeMismatchError, SubscapeError, count
 from .memberships import Memberships
 from .missing import is_missing
@@ -16,7 +18,7 @@ from .missing import is_missing
 class Coded(NamedTuple):
     """Labels as cluster numbers: -1 is noise, ``names[c]`` is the label of cluster ``c``."""
 
-    codes: NDArray[np.int64]
+    codes: IntArray
     names: tuple[Any, ...]
 
 
@@ -109,7 +111,7 @@ class Blocks(NamedTuple):
     """Clusters as (rows, features) blocks of a table."""
 
     memberships: Memberships
-    masks: NDArray[np.bool_]
+    masks: BoolArray
 
 
 def coclustering_blocks(row_labels: ArrayLike, column_labels: ArrayLike) -> Blocks:
@@ -122,7 +124,7 @@ def coclustering_blocks(row_labels: ArrayLike, column_labels: ArrayLike) -> Bloc
     return Blocks(memberships, np.tile(masks, (n_row_groups, 1)))
 
 
-def linkage_clusters(linkage: ArrayLike) -> list[NDArray[np.intp]]:
+def linkage_clusters(linkage: ArrayLike) -> list[IndexArray]:
     """Rows below every merge of a SciPy linkage matrix, the clusters of a dendrogram."""
     from scipy.cluster.hierarchy import is_valid_linkage
 
@@ -132,7 +134,7 @@ def linkage_clusters(linkage: ArrayLike) -> list[NDArray[np.intp]]:
             "not a linkage matrix: expected the (n - 1, 4) array of scipy.cluster.hierarchy.linkage"
         )
     n_rows = len(merges) + 1
-    below: list[NDArray[np.intp]] = [np.array([row]) for row in range(n_rows)]
+    below: list[IndexArray] = [np.array([row]) for row in range(n_rows)]
     for left, right in merges[:, :2].astype(int):
         below.append(np.concatenate([below[left], below[right]]))
     return below[n_rows:]

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from subscape.core.types import IndexArray
 
 from .errors import ShapeMismatchError, SubscapeError, listing
 
 
-def positions(
-    given: Any, length: int, names: tuple[str, ...] | None, what: str
-) -> NDArray[np.intp]:
+def positions(given: Any, length: int, names: tuple[str, ...] | None, what: str) -> IndexArray:
     """Return positions among ``length`` rows or features; None means all of them.
 
     >>> positions(["b", "a"], 3, ("a", "b", "c"), "feature")
@@ -50,7 +49,7 @@ def positions(
     return wrapped
 
 
-def _by_name(wanted: list[str], names: tuple[str, ...] | None, what: str) -> NDArray[np.intp]:
+def _by_name(wanted: list[str], names: tuple[str, ...] | None, what: str) -> IndexArray:
     if names is None:
         raise SubscapeError(f"this clustering has no {what} names; give {what} positions instead")
     place = {name: i for i, name in enumerate(names)}
@@ -75,7 +74,7 @@ def checked_names(given: Sequence[Any] | None, length: int, what: str) -> tuple[
 
 def places(
     given: Any, length: int, names: tuple[str, ...] | None, total: int | None, what: str
-) -> tuple[NDArray[np.intp], int, tuple[str, ...] | None]:
+) -> tuple[IndexArray, int, tuple[str, ...] | None]:
     """Where rows or features stand in a larger table: positions, its length and its names."""
     if given is not None and len(given) and all(isinstance(item, str) for item in given):
         larger = checked_names(given, len(given), what)
@@ -96,6 +95,6 @@ def places(
     return at, total, names if total == length and given is None else None
 
 
-def taken(names: tuple[str, ...] | None, keep: NDArray[np.intp]) -> tuple[str, ...] | None:
+def taken(names: tuple[str, ...] | None, keep: IndexArray) -> tuple[str, ...] | None:
     """The names at these positions."""
     return None if names is None else tuple(names[i] for i in keep)

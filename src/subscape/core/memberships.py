@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from subscape.core.types import IndexArray, IntArray
+
 from .errors import SubscapeError, count
 
 
@@ -37,7 +39,7 @@ class Memberships:
 
     __slots__ = ("indices", "indptr", "n_rows", "values")
 
-    indptr: NDArray[np.int64]
+    indptr: IntArray
     indices: NDArray[np.int32]
     values: NDArray[np.float32] | None
     n_rows: int
@@ -152,7 +154,7 @@ class Memberships:
         running = np.concatenate([[0.0], np.cumsum(self.values, dtype=np.float64)])
         return running[self.indptr[1:]] - running[self.indptr[:-1]]
 
-    def clusters_per_row(self) -> NDArray[np.int64]:
+    def clusters_per_row(self) -> IntArray:
         """In how many clusters each row is."""
         return np.bincount(self.indices, minlength=self.n_rows)
 
@@ -200,7 +202,7 @@ class Memberships:
         values = None if self.values is None else self.values[take]
         return Memberships(indptr, self.indices[take], values, self.n_rows)
 
-    def restrict(self, rows: NDArray[np.intp]) -> Memberships:
+    def restrict(self, rows: IndexArray) -> Memberships:
         """Keep these rows, in this order; clusters may become empty."""
         if len(np.unique(rows)) != len(rows):
             raise SubscapeError("rows to keep must be distinct")
@@ -208,11 +210,11 @@ class Memberships:
         target[rows] = np.arange(len(rows))
         return self._renumber(target, len(rows))
 
-    def embed(self, rows: NDArray[np.intp], n_rows: int) -> Memberships:
+    def embed(self, rows: IndexArray, n_rows: int) -> Memberships:
         """Put row ``i`` at position ``rows[i]`` of a table with ``n_rows`` rows."""
         return self._renumber(np.asarray(rows, dtype=np.int64), n_rows)
 
-    def _renumber(self, target: NDArray[np.int64], n_rows: int) -> Memberships:
+    def _renumber(self, target: IntArray, n_rows: int) -> Memberships:
         moved = target[self.indices]
         keep = moved >= 0
         clusters = self.clusters()[keep]

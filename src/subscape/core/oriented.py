@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from subscape.core.types import FloatArray, IndexArray, IntArray
+
 from .errors import NotOrthonormalError, SubscapeError
 from .memberships import frozen
-from .subspaces import FloatArray, Kept, Subspaces
+from .subspaces import Kept, Subspaces
 
 #: How far from orthonormal a given basis may be before it is refused.
 ORTHONORMAL_TOLERANCE = 1e-6
@@ -47,7 +49,7 @@ class OrientedSubspaces(Subspaces):
     __slots__ = ("is_complement", "offsets", "stack")
 
     stack: FloatArray
-    offsets: NDArray[np.int64]
+    offsets: IntArray
     is_complement: bool
 
     def __init__(
@@ -97,7 +99,7 @@ class OrientedSubspaces(Subspaces):
         return int(self.stack.shape[0])
 
     @property
-    def widths(self) -> NDArray[np.int64]:
+    def widths(self) -> IntArray:
         """Number of stored directions per cluster."""
         return np.diff(self.offsets)
 
@@ -116,13 +118,13 @@ class OrientedSubspaces(Subspaces):
         diagonals = np.clip(diagonals.reshape(self.n_clusters, self.n_features), 0.0, 1.0)
         return 1.0 - diagonals if self.is_complement else diagonals
 
-    def select(self, clusters: NDArray[np.intp]) -> OrientedSubspaces:
+    def select(self, clusters: IndexArray) -> OrientedSubspaces:
         bases = self.bases
         return OrientedSubspaces(
             [bases[k] for k in clusters], self.is_complement, n_features=self.n_features
         )
 
-    def restrict(self, features: NDArray[np.intp]) -> Kept:
+    def restrict(self, features: IndexArray) -> Kept:
         if not self.is_complement:
             bases = [orthonormal(basis[features]) for basis in self.bases]
             alive = np.array([k for k, b in enumerate(bases) if b.shape[1]], np.intp)
@@ -138,7 +140,7 @@ class OrientedSubspaces(Subspaces):
             OrientedSubspaces([bases[k] for k in alive], True, n_features=len(features)), alive
         )
 
-    def embed(self, features: NDArray[np.intp], n_features: int) -> OrientedSubspaces:
+    def embed(self, features: IndexArray, n_features: int) -> OrientedSubspaces:
         # What is new is left out, so a complement gains a direction for each new feature.
         everywhere = np.arange(n_features if self.is_complement else 0)
         extra = np.setdiff1d(everywhere, features)
@@ -220,3 +222,82 @@ def _check_orthonormal(basis: FloatArray, k: int) -> None:
             f"the basis of cluster {k} is not orthonormal: its Gram matrix is off by {off:.2g} "
             f"(at most {ORTHONORMAL_TOLERANCE:g}). Pass orthonormalize=True to mend it"
         )
+
+
+# -- how much two oriented subspaces share, through their principal angles -------------------------
+
+
+#: 1 − σ² below this is rounding: subspaces this close count as equal (an angle of 1e-7).
+ROUNDING = 1e-14
+
+
+def squared_cosines(a: OrientedSubspaces, b: OrientedSubspaces) -> FloatArray:
+    """tr(P_i Q_j) for every pair of clusters: the thesis' Σσ², as (n_clusters_a, n_clusters_b).
+
+    >>> import numpy as np
+    >>> line = lambda t: np.array([[np.cos(t)], [np.sin(t)]])
+    >>> a, b = OrientedSubspaces([line(0.0)]), OrientedSubspaces([line(np.pi / 3)])
+    >>> squared_cosines(a, b).round(6)
+    array([[0.25]])
+    """
+    product = a.stack.T @ b.stack
+    shared = _block_sums(np.square(product, out=product), a.offsets, b.offsets)
+    width_a, width_b = a.widths[:, None], b.widths[None, :]
+    if a.is_complement and b.is_complement:
+        return a.n_features - width_a - width_b + shared
+    if a.is_complement:
+        return width_b - shared
+    if b.is_complement:
+        return width_a - shared
+    return shared
+
+
+def trace_overlaps(a: OrientedSubspaces, b: OrientedSubspaces) -> FloatArray:
+    """(tr P + tr Q − ‖P − Q‖_*) / 2 for every pair of clusters: Σ(1 − sin θ) for two subspaces.
+
+    >>> import numpy as np
+    >>> line = lambda t: np.array([[np.cos(t)], [np.sin(t)]])
+    >>> a, b = OrientedSubspaces([line(0.0)]), OrientedSubspaces([line(np.pi / 6)])
+    >>> trace_overlaps(a, b).round(6)
+    array([[0.5]])
+    """
+    mixed = a.is_complement != b.is_complement
+    product = a.stack.T @ b.stack
+    sums = np.zeros((a.n_clusters, b.n_clusters))
+    for width_a in np.unique(a.widths):
+        rows = np.flatnonzero(a.widths == width_a)
+        for width_b in np.unique(b.widths):
+            columns = np.flatnonzero(b.widths == width_b)
+            if width_a == 0 or width_b == 0:
+                continue
+            take_a = (a.offsets[rows][:, None] + np.arange(width_a)).ravel()
+            take_b = (b.offsets[columns][:, None] + np.arange(width_b)).ravel()
+            blocks = product[np.ix_(take_a, take_b)]
+            blocks = blocks.reshape(len(rows), width_a, len(columns), width_b).swapaxes(1, 2)
+            cosines = np.linalg.svd(blocks, compute_uv=False)
+            if mixed:
+                angles = cosines
+            else:
+                squared_sines = 1.0 - np.square(cosines)
+                angles = np.sqrt(np.where(squared_sines > ROUNDING, squared_sines, 0.0))
+            sums[np.ix_(rows, columns)] = angles.sum(axis=-1)
+    width_a, width_b = a.widths[:, None], b.widths[None, :]
+    if mixed:
+        return (width_b if a.is_complement else width_a) - sums
+    if a.is_complement:
+        return a.n_features - np.maximum(width_a, width_b) - sums
+    return np.minimum(width_a, width_b) - sums
+
+
+def _block_sums(matrix: FloatArray, row_offsets: IntArray, column_offsets: IntArray) -> FloatArray:
+    """Sums over the blocks that the offsets cut; blocks may be empty."""
+    rows = _segment_sums(matrix, row_offsets)
+    return _segment_sums(rows.T, column_offsets).T
+
+
+def _segment_sums(matrix: FloatArray, offsets: IntArray) -> FloatArray:
+    sums = np.zeros((len(offsets) - 1, matrix.shape[1]))
+    filled = np.flatnonzero(np.diff(offsets))
+    if len(filled):
+        sums[filled] = np.add.reduceat(matrix, offsets[filled], axis=0)
+    return sums

@@ -14,17 +14,17 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from subscape.core.types import BoolArray, FloatArray, IndexArray
+
 from .errors import SubscapeError, UnsupportedKindError, count
 from .memberships import frozen
-
-FloatArray = NDArray[np.float64]
 
 
 class Kept(NamedTuple):
     """Subspaces restricted to some features, and which clusters still have a subspace."""
 
     subspaces: Subspaces
-    clusters: NDArray[np.intp]
+    clusters: IndexArray
 
 
 class Subspaces(ABC):
@@ -66,15 +66,15 @@ class Subspaces(ABC):
         """Diagonal of each operator, (n_clusters, n_features): how much a feature counts."""
 
     @abstractmethod
-    def select(self, clusters: NDArray[np.intp]) -> Subspaces:
+    def select(self, clusters: IndexArray) -> Subspaces:
         """Keep these clusters."""
 
     @abstractmethod
-    def restrict(self, features: NDArray[np.intp]) -> Kept:
+    def restrict(self, features: IndexArray) -> Kept:
         """Keep these features; clusters that lose their whole subspace are dropped."""
 
     @abstractmethod
-    def embed(self, features: NDArray[np.intp], n_features: int) -> Subspaces:
+    def embed(self, features: IndexArray, n_features: int) -> Subspaces:
         """Put feature ``j`` at position ``features[j]`` of a wider table."""
 
     @abstractmethod
@@ -107,7 +107,7 @@ class AxisSubspaces(Subspaces):
     kind = "axis"
     __slots__ = ("masks",)
 
-    masks: NDArray[np.bool_]
+    masks: BoolArray
 
     def __init__(self, masks: ArrayLike) -> None:
         array = _matrix(masks, "masks")
@@ -142,15 +142,15 @@ class AxisSubspaces(Subspaces):
     def relevance(self) -> FloatArray:
         return self.masks.astype(np.float64)
 
-    def select(self, clusters: NDArray[np.intp]) -> AxisSubspaces:
+    def select(self, clusters: IndexArray) -> AxisSubspaces:
         return AxisSubspaces(self.masks[clusters])
 
-    def restrict(self, features: NDArray[np.intp]) -> Kept:
+    def restrict(self, features: IndexArray) -> Kept:
         masks = self.masks[:, features]
         alive = np.flatnonzero(masks.any(axis=1))
         return Kept(AxisSubspaces(masks[alive]), alive)
 
-    def embed(self, features: NDArray[np.intp], n_features: int) -> AxisSubspaces:
+    def embed(self, features: IndexArray, n_features: int) -> AxisSubspaces:
         masks = np.zeros((self.n_clusters, n_features), bool)
         masks[:, features] = self.masks
         return AxisSubspaces(masks)
@@ -223,16 +223,16 @@ class WeightedSubspaces(Subspaces):
     def relevance(self) -> FloatArray:
         return self.weights
 
-    def select(self, clusters: NDArray[np.intp]) -> WeightedSubspaces:
+    def select(self, clusters: IndexArray) -> WeightedSubspaces:
         return WeightedSubspaces(self.weights[clusters])
 
-    def restrict(self, features: NDArray[np.intp]) -> Kept:
+    def restrict(self, features: IndexArray) -> Kept:
         weights = self.weights[:, features]
         sums = weights.sum(axis=1)
         alive = np.flatnonzero(sums > 0)
         return Kept(WeightedSubspaces(weights[alive] / sums[alive, None]), alive)
 
-    def embed(self, features: NDArray[np.intp], n_features: int) -> WeightedSubspaces:
+    def embed(self, features: IndexArray, n_features: int) -> WeightedSubspaces:
         weights = np.zeros((self.n_clusters, n_features))
         weights[:, features] = self.weights
         return WeightedSubspaces(weights)

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subscape.core import SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import count
-from subscape.core.seeds import seed_sequence
+from subscape.core.types import FloatArray, IntArray
+from subscape.parallel.seeds import seed_sequence
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 RandomState = int | np.random.Generator | np.random.SeedSequence | None
 
 #: How far sizes vary by default: between 0.75 and 1.25 of an equal share (15-25 % for five).

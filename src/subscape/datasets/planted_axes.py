@@ -7,17 +7,16 @@ from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 from scipy.special import ndtri
 
-from subscape.core import AxisSubspaces, SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.subspaces import AxisSubspaces
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 from .planted import (
     SIZE_JITTER,
-    FloatArray,
-    IntArray,
     Planted,
     RandomState,
     generator,
@@ -29,8 +28,6 @@ from .planted import (
     varied_sizes,
     whole,
 )
-
-BoolArray = NDArray[np.bool_]
 
 
 def planted_axes(
@@ -275,7 +272,7 @@ def _second_memberships(
 
 def _groups(
     members: sparse.csr_array, masks: BoolArray, overlapping: bool
-) -> list[list[NDArray[np.intp]]]:
+) -> list[list[IndexArray]]:
     """Per feature, the clusters it is relevant to, those together that have rows in common."""
     if not overlapping:
         return [[np.array([i]) for i in np.flatnonzero(column)] for column in masks.T]
@@ -292,7 +289,7 @@ def _groups(
 
 def _narrowed(
     column: FloatArray,
-    groups: list[NDArray[np.intp]],
+    groups: list[IndexArray],
     centers: FloatArray,
     ratios: FloatArray,
     rng: np.random.Generator,

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from subscape.core import SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.types import FloatArray
 
-from .planted import (
-    FloatArray,
-    Planted,
-    RandomState,
-    generator,
-    real,
-    share_of_rows,
-    shuffled_labels,
-    whole,
-)
+from .planted import Planted, RandomState, generator, real, share_of_rows, shuffled_labels, whole
 
 #: Sets of block means tried; the one whose most similar pair of groups differs most is taken.
 CANDIDATES = 20

@@ -6,17 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from subscape.core import OrientedSubspaces, SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.oriented import OrientedSubspaces
 
-from .planted import (
-    Planted,
-    RandomState,
-    generator,
-    memberships_of,
-    random_directions,
-    real,
-    whole,
-)
+from .planted import Planted, RandomState, generator, memberships_of, random_directions, real, whole
 
 
 def planted_oriented(

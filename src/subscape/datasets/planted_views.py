@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from subscape.core import AxisSubspaces, OrientedSubspaces, SubspaceClustering, Subspaces
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.subspaces import AxisSubspaces, Subspaces
+from subscape.core.types import FloatArray, IntArray
 
 from .planted import (
-    FloatArray,
-    IntArray,
     PlantedViews,
     RandomState,
     generator,

@@ -14,9 +14,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.core import SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import listing
-from subscape.core.table import Column, Table
+from subscape.core.types import FloatArray, IntArray
+from subscape.tables.table import Column, Table
 
 #: Environment variable that names the folder with the tables.
 FOLDER_VARIABLE = "SUBSCAPE_DATA"
@@ -83,7 +84,7 @@ class RealData:
     """
 
     table: Table
-    labels: dict[str, NDArray[np.int64]]
+    labels: dict[str, IntArray]
     truth: SubspaceClustering | None
     name: str
     source: str
@@ -325,7 +326,7 @@ def _table(
     return Table(tuple(described), X, others, index)
 
 
-def _numbers(levels: NDArray[Any]) -> NDArray[np.float64] | None:
+def _numbers(levels: NDArray[Any]) -> FloatArray | None:
     try:
         return levels.astype(np.float64)
     except ValueError:

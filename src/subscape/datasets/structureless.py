@@ -7,7 +7,9 @@ from typing import Literal
 import numpy as np
 from scipy.special import ndtr
 
-from .planted import FloatArray, RandomState, generator, real, whole
+from subscape.core.types import FloatArray
+
+from .planted import RandomState, generator, real, whole
 
 #: Hidden factors behind the correlations.
 FACTORS = 3

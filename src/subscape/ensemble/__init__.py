@@ -3,38 +3,20 @@
 Names are loaded when first used.
 """
 
-from __future__ import annotations
+from subscape.lazy import lazy_names
 
-import importlib
-from typing import Any
-
-_HOME: dict[str, str] = {
-    "Agreement": "agreements",
-    "CSPA": "classic",
-    "ClusterBasedPCE": "cluster_based",
-    "EMPCE": "em",
-    "Ensemble": "members",
-    "EvidenceAccumulation": "accumulation",
-    "HBGF": "classic",
-    "HGPA": "classic",
-    "MCLA": "classic",
-    "MOEAPCE": "moea",
-    "RowConsensus": "rows",
-    "WBPA": "weighted_graphs",
-    "WSPA": "weighted_graphs",
-    "agreement": "agreements",
-    "consensus_rows": "rows",
-    "generate": "generation",
-}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'subscape.ensemble' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"subscape.ensemble.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "accumulation": "EvidenceAccumulation",
+        "agreements": "Agreement agreement",
+        "classic": "CSPA HBGF HGPA MCLA",
+        "cluster_based": "ClusterBasedPCE",
+        "em": "EMPCE",
+        "generation": "generate",
+        "members": "Ensemble",
+        "moea": "MOEAPCE",
+        "rows": "RowConsensus consensus_rows",
+        "weighted_graphs": "WBPA WSPA",
+    },
+)

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 from sklearn.utils._param_validation import StrOptions
 
+from subscape.arrays.tanimoto import products
 from subscape.core.errors import SubscapeError
-from subscape.kernels.tanimoto import products
+from subscape.core.types import FloatArray, IndexArray
 
-from .base import COMMON, Floats
+from .base import COMMON
 from .classic import MOST_ROWS, RowMethod, Task, by_row
 from .members import Ensemble
 from .metaclusters import cut
@@ -82,7 +82,7 @@ class EvidenceAccumulation(RowMethod):
     def _k(self, ensemble: Ensemble) -> int:
         return 0 if self.n_clusters is None else super()._k(ensemble)
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         rows = task.rows
         if len(rows) > MOST_ROWS:
             raise SubscapeError(
@@ -98,7 +98,7 @@ class EvidenceAccumulation(RowMethod):
         return cut(merges, min(distinct, task.k or longest_lived(merges[:, 2])))
 
 
-def coassociation(cast: Ballot, rows: NDArray[np.intp]) -> Floats:
+def coassociation(cast: Ballot, rows: IndexArray) -> FloatArray:
     """Share of the members that join two rows, of those that have both in clusters."""
     joined = products(by_row(cast, rows))
     if cast.present is None:
@@ -111,7 +111,7 @@ def coassociation(cast: Ballot, rows: NDArray[np.intp]) -> Floats:
     return np.clip(joined, 0.0, 1.0, out=joined)
 
 
-def longest_lived(heights: Floats) -> int:
+def longest_lived(heights: FloatArray) -> int:
     """Number of clusters with the widest range of heights to cut at; ties to the fewest.
 
     >>> longest_lived(np.array([0.1, 0.2, 0.9]))

@@ -10,19 +10,17 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subscape.core import SubspaceClustering, as_clustering
-from subscape.core.atomic import write_atomically
+from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import count
-from subscape.core.format_labels import harmless
 from subscape.core.markup import records_card
+from subscape.core.types import FloatArray, IntArray
+from subscape.files.atomic import write_atomically
+from subscape.files.labels import harmless
 from subscape.measures.stacked import Stack, similarities, stack
 
 from .members import Ensemble, check_same_table
 from .voting import ballot
-
-Floats = NDArray[np.float64]
 
 #: A member has a cluster if one of its own shares at least this much of their rows (Jaccard).
 FOUND = 0.5
@@ -56,14 +54,14 @@ class Agreement:
     row_names : tuple of str or None
     """
 
-    labels: NDArray[np.int64]
-    rows: Floats
-    second: NDArray[np.int64]
-    second_share: Floats
-    clusters: Floats
-    found: Floats
-    similarity: Floats
-    votes: Floats
+    labels: IntArray
+    rows: FloatArray
+    second: IntArray
+    second_share: FloatArray
+    clusters: FloatArray
+    found: FloatArray
+    similarity: FloatArray
+    votes: FloatArray
     n_members: int
     row_names: tuple[str, ...] | None = None
 
@@ -203,7 +201,7 @@ def agreement(consensus: Any, ensemble: Any) -> Agreement:
     )
 
 
-def _decided(ours: SubspaceClustering, labels: NDArray[np.int64]) -> SubspaceClustering:
+def _decided(ours: SubspaceClustering, labels: IntArray) -> SubspaceClustering:
     """Every row in the cluster of its largest membership; a cluster that is no row's keeps its."""
     memberships = ours.memberships.toarray() > 0
     firsts = labels == np.arange(ours.n_clusters)[:, None]
@@ -212,7 +210,7 @@ def _decided(ours: SubspaceClustering, labels: NDArray[np.int64]) -> SubspaceClu
     return SubspaceClustering(memberships, ours.subspaces)
 
 
-def _votes(theirs: Stack, alike: Floats) -> tuple[Floats, Floats]:
+def _votes(theirs: Stack, alike: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Share of the voting members for every cluster and row, and of those that leave it out."""
     cast = ballot(theirs, "abstain")
     n, m = cast.memberships.shape[1], theirs.n_clusterings
@@ -225,13 +223,13 @@ def _votes(theirs: Stack, alike: Floats) -> tuple[Floats, Floats]:
     return np.minimum(votes / np.maximum(voters, 1), 1.0), 1.0 - voters / m
 
 
-def _mean(values: Floats) -> float:
+def _mean(values: FloatArray) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
 def _first_and_second(
-    votes: Floats, labels: NDArray[np.int64], absence: Floats
-) -> tuple[Floats, NDArray[np.int64], Floats]:
+    votes: FloatArray, labels: IntArray, absence: FloatArray
+) -> tuple[FloatArray, IntArray, FloatArray]:
     """Votes for the own cluster, the next one, and its votes."""
     own, at = labels >= 0, np.arange(len(labels))
     agreed = absence.copy()

@@ -11,12 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from subscape.algorithms.base import Found
-from subscape.algorithms.fitted import forget
-from subscape.algorithms.numbering import by_first_row
-from subscape.algorithms.progress import Watch
-from subscape.core import SubspaceClustering, Table, WeightedSubspaces
 from subscape.core.checks import check_names, check_table, column_names
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import (
     DroppedClusterWarning,
     ShapeMismatchError,
@@ -24,13 +20,16 @@ from subscape.core.errors import (
     UnsupportedKindError,
     count,
 )
-from subscape.core.seeds import seed_sequence
-from subscape.measures import lac_weights
+from subscape.core.subspaces import WeightedSubspaces
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.base import Found, by_first_row, forget
+from subscape.measures.projective import lac_weights
 from subscape.measures.stacked import Stack, stack
+from subscape.parallel.progress import Watch
+from subscape.parallel.seeds import seed_sequence
+from subscape.tables.table import Table
 
 from .members import Ensemble
-
-Floats = NDArray[np.float64]
 
 #: Constraints of the parameters that most methods have.
 COMMON: dict[str, list[Any]] = {
@@ -100,7 +99,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
         watch.close()
         return self
 
-    def fit_predict(self, ensemble: Any, X: Any = None) -> NDArray[np.int64]:
+    def fit_predict(self, ensemble: Any, X: Any = None) -> IntArray:
         """Merge the members and return one label per row, -1 for noise.
 
         Parameters
@@ -111,7 +110,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
         return self.fit(ensemble, X).labels_
 
     def _combine(
-        self, ensemble: Ensemble, X: Floats | None, seed: np.random.SeedSequence, watch: Watch
+        self, ensemble: Ensemble, X: FloatArray | None, seed: np.random.SeedSequence, watch: Watch
     ) -> Found:
         raise NotImplementedError(f"{type(self).__name__} must implement _combine")
 
@@ -127,7 +126,7 @@ class ConsensusMethod(ClusterMixin, BaseEstimator):
             check_names(X, names["feature_names"], names["row_names"])
         return _widened(members, table.shape[1], column_names(X)), table
 
-    def _table(self, ensemble: Ensemble, X: Any) -> Floats | None:
+    def _table(self, ensemble: Ensemble, X: Any) -> FloatArray | None:
         who = type(self).__name__
         if X is None:
             if self._needs_table:
@@ -203,7 +202,7 @@ def _widened(ensemble: Ensemble, n_features: int, names: list[str] | None) -> En
     ])  # fmt: skip
 
 
-def stacked_weights(ensemble: Ensemble, X: Floats | None) -> Stack:
+def stacked_weights(ensemble: Ensemble, X: FloatArray | None) -> Stack:
     """All clusters with feature weights; those of oriented members by LAC's rule in the table."""
     members = [
         member
@@ -214,7 +213,7 @@ def stacked_weights(ensemble: Ensemble, X: Floats | None) -> Stack:
     return stack(members)
 
 
-def by_first_choice(memberships: NDArray[Any]) -> NDArray[np.intp]:
+def by_first_choice(memberships: NDArray[Any]) -> IndexArray:
     """Clusters by their first rows; those that are nobody's first choice come last.
 
     >>> by_first_choice(np.array([[0.1, 0.2], [0.5, 0.7], [0.4, 0.1]]))
@@ -226,7 +225,7 @@ def by_first_choice(memberships: NDArray[Any]) -> NDArray[np.intp]:
 
 
 def assembled(
-    memberships: Any, weights: Floats | None, X: Floats | None, n_features: int, k: int
+    memberships: Any, weights: FloatArray | None, X: FloatArray | None, n_features: int, k: int
 ) -> SubspaceClustering:
     """A consensus out of memberships and weights; clusters nobody is in are dropped.
 

@@ -5,32 +5,19 @@ from __future__ import annotations
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.utils._param_validation import StrOptions
 
-from subscape.algorithms.base import Found
-from subscape.algorithms.progress import Watch
+from subscape.arrays.tanimoto import projective_similarities
 from subscape.core.errors import SubscapeError
-from subscape.kernels.tanimoto import projective_similarities
+from subscape.core.types import FloatArray, IndexArray
+from subscape.finders.base import Found
 from subscape.measures.stacked import Stack, stack
+from subscape.parallel.progress import Watch
 
-from .base import (
-    COMMON,
-    ConsensusMethod,
-    Floats,
-    assembled,
-    by_first_choice,
-    knows_features,
-)
+from .base import COMMON, ConsensusMethod, assembled, by_first_choice, knows_features
 from .em import row_statistics
-from .graphs import (
-    bipartite_parts,
-    check_partitioner,
-    factor_parts,
-    metis_parts,
-    spectral_parts,
-)
+from .graphs import bipartite_parts, check_partitioner, factor_parts, metis_parts, spectral_parts
 from .members import Ensemble
 from .metaclusters import check_number
 from .voting import Ballot, ballot, count_votes, winners
@@ -47,7 +34,7 @@ class Task(NamedTuple):
 
     clusters: Stack
     cast: Ballot
-    rows: NDArray[np.intp]
+    rows: IndexArray
     """Rows that are not noise."""
     X: Any
     """The table, if there is one."""
@@ -59,12 +46,12 @@ class Task(NamedTuple):
         """(rows, clusters) votes of the rows, without clusters that have none of them."""
         return by_row(self.cast, self.rows)
 
-    def metis(self, graph: Any, weights: NDArray[np.intp] | None = None) -> NDArray[np.intp]:
+    def metis(self, graph: Any, weights: IndexArray | None = None) -> IndexArray:
         """Parts of a graph whose first vertices are the rows, by METIS."""
         seed = int(self.rng.integers(2**31 - 1))
         return metis_parts(graph, self.k, seed, weights)[: len(self.rows)]
 
-    def metis_of_pairs(self, factor: Any) -> NDArray[np.intp]:
+    def metis_of_pairs(self, factor: Any) -> IndexArray:
         """Parts by METIS of the graph of all pairs of rows, ``factor @ factor.T``."""
         if len(self.rows) > MOST_METIS_ROWS:
             raise SubscapeError(
@@ -105,7 +92,7 @@ class RowMethod(ConsensusMethod):
         self.random_state = random_state
 
     def _combine(
-        self, ensemble: Ensemble, X: Floats | None, seed: np.random.SeedSequence, watch: Watch
+        self, ensemble: Ensemble, X: FloatArray | None, seed: np.random.SeedSequence, watch: Watch
     ) -> Found:
         check_partitioner(getattr(self, "partitioner", "spectral"))
         k = self._k(ensemble)
@@ -127,7 +114,7 @@ class RowMethod(ConsensusMethod):
         found = assembled(memberships, weights, X, ensemble.n_features, k or shown)
         return Found(found)
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         """Part of each of the rows that are not noise."""
         raise NotImplementedError(f"{type(self).__name__} must implement _parts")
 
@@ -170,7 +157,7 @@ class CSPA(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         cast, rows = task.cast, task.rows
         voters = task.clusters.n_clusterings if cast.voters is None else cast.voters[rows]
         scale = 1 / np.sqrt(np.full(len(rows), voters))
@@ -213,7 +200,7 @@ class HGPA(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         links = task.links
         if self.partitioner == "metis":
             weightless = np.repeat([1, 0], links.shape)
@@ -259,7 +246,7 @@ class MCLA(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         clusters, k = task.clusters, task.k
         check_number(int(clusters.starts[-1]))
         similarity = projective_similarities(clusters.memberships, None)
@@ -309,14 +296,14 @@ class HBGF(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         links = task.links
         if self.partitioner == "metis":
             return task.metis(star(links))
         return bipartite_parts(links, task.k, task.rng)[0]
 
 
-def by_row(cast: Ballot, rows: NDArray[np.intp]) -> sparse.csr_array:
+def by_row(cast: Ballot, rows: IndexArray) -> sparse.csr_array:
     """(rows, clusters) votes of these rows, without clusters that have none of them."""
     links = sparse.csr_array(cast.memberships[:, rows].astype(np.float64).T)
     return links[:, np.flatnonzero(np.asarray(links.sum(axis=0)).ravel() > 0)]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from subscape.algorithms.base import Found
-from subscape.algorithms.progress import Watch
-from subscape.kernels.tanimoto import projective_similarities
-from subscape.measures.stacked import Stack, stack
+from subscape.arrays.tanimoto import projective_similarities, tanimoto
+from subscape.core.types import FloatArray, IndexArray
+from subscape.finders.base import Found
+from subscape.measures.projective import psi_of
+from subscape.measures.stacked import Stack, shared_masses, squared_norms, stack
+from subscape.parallel.progress import Watch
 
-from .base import COMMON, ConsensusMethod, Floats, assembled, by_first_choice, knows_features
+from .base import COMMON, ConsensusMethod, assembled, by_first_choice, knows_features
 from .members import Ensemble
 from .metaclusters import (
     METHODS,
@@ -23,8 +26,8 @@ from .metaclusters import (
     member_groups,
     metaclusters,
     renumbered,
+    representatives,
 )
-from .refinement import Likeness, refined
 from .voting import Ballot, Votes, ballot, count_votes, shared_mass, widened, winners
 
 
@@ -103,12 +106,12 @@ class ClusterBasedPCE(ConsensusMethod):
 
     Examples
     --------
-    >>> from subscape.algorithms import LAC
+    >>> from subscape.finders import LAC
     >>> from subscape.datasets import planted_axes
     >>> from subscape.ensemble import ClusterBasedPCE, generate
     >>> X, truth = planted_axes(300, 8, n_clusters=3, dims=3, random_state=1)
     >>> finder = LAC(n_clusters=3, n_init=1, init="random")
-    >>> members = generate(X, finder, size=20, flavours=None, random_state=0)
+    >>> members = generate(X, finder, size=20, representations=None, random_state=0)
     >>> consensus = ClusterBasedPCE(n_clusters=3, random_state=0).fit(members)
     >>> consensus.clustering_.rows_only() == truth.rows_only()
     True
@@ -156,7 +159,7 @@ class ClusterBasedPCE(ConsensusMethod):
         self.random_state = random_state
 
     def _combine(
-        self, ensemble: Ensemble, X: Floats | None, seed: np.random.SeedSequence, watch: Watch
+        self, ensemble: Ensemble, X: FloatArray | None, seed: np.random.SeedSequence, watch: Watch
     ) -> Found:
         k = self._k(ensemble)
         check_number(ensemble.total_clusters)
@@ -193,11 +196,11 @@ class ClusterBasedPCE(ConsensusMethod):
     def _groups(
         self,
         clusters: Stack,
-        similarity: Floats,
+        similarity: FloatArray,
         cast: Ballot,
         k: int,
         rng: np.random.Generator,
-    ) -> NDArray[np.intp]:
+    ) -> IndexArray:
         """The group of every cluster of the ensemble."""
         if k >= len(similarity):
             return np.arange(len(similarity))
@@ -213,7 +216,7 @@ class ClusterBasedPCE(ConsensusMethod):
         same = cast.memberships is clusters.memberships
         cast = cast._replace(memberships=wide if same else widened(cast.memberships))
 
-        def vote(groups: NDArray[np.intp]) -> tuple[Floats, Floats | None]:
+        def vote(groups: IndexArray) -> tuple[FloatArray, FloatArray | None]:
             memberships = self._rows(count_votes(cast, clusters, groups, k), cast, hard=True)
             if clusters.weights is None:
                 return memberships, None
@@ -222,7 +225,7 @@ class ClusterBasedPCE(ConsensusMethod):
         likeness = Likeness(clusters._replace(memberships=wide), self.distance)
         return refined(starts, k, similarity, likeness, vote)
 
-    def _rows(self, votes: Votes, cast: Ballot, hard: bool) -> Floats:
+    def _rows(self, votes: Votes, cast: Ballot, hard: bool) -> FloatArray:
         """Memberships of the consensus."""
         decisive = votes.counts if self.vote == "count" else votes.shares
         if hard:
@@ -235,8 +238,8 @@ class ClusterBasedPCE(ConsensusMethod):
 
 
 def feature_votes(
-    weights: Floats, groups: NDArray[np.intp], k: int, rule: str = "mean", beta: float = 2.0
-) -> Floats:
+    weights: FloatArray, groups: IndexArray, k: int, rule: str = "mean", beta: float = 2.0
+) -> FloatArray:
     """Feature weights of every group of clusters.
 
     Parameters
@@ -269,3 +272,145 @@ def feature_votes(
     return np.asarray(
         np.divide(means, sums, out=np.full_like(means, 1 / means.shape[1]), where=sums > 0)
     )
+
+
+# -- groups of clusters whose consensus lies near to the ensemble ----------------------------------
+
+
+#: Rounds from every start, rounds for the best of them, and how many of these may pass without
+#: coming nearer.
+FIRST_ROUNDS, ROUNDS, PATIENCE = 3, 20, 3
+
+
+class Draft(NamedTuple):
+    """A consensus that a search has come by.
+
+    Attributes
+    ----------
+    groups : array of shape (c,)
+        Group of each cluster of the ensemble.
+    missing : int
+        Groups that won no row.
+    distance : float
+        Mean distance from the members.
+    """
+
+    groups: IndexArray
+    missing: int
+    distance: float
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """As many clusters as asked for come first, then the distance."""
+        return self.missing, self.distance
+
+
+class Likeness:
+    """Similarities of any clusters to all clusters of an ensemble, whose norms are known.
+
+    Parameters
+    ----------
+    clusters : Stack
+    how : {"tanimoto", "fast"}
+        As in :func:`subscape.arrays.tanimoto.projective_similarities`.
+    """
+
+    def __init__(self, clusters: Stack, how: str = "tanimoto") -> None:
+        self.clusters = clusters
+        if clusters.weights is None:
+            self.sides: tuple[str, ...] = ("objects",)
+        else:
+            self.sides = ("objects", "features") if how == "fast" else ("both",)
+        self._norms = {side: squared_norms(clusters, side) for side in self.sides}
+
+    def to(self, memberships: FloatArray, weights: FloatArray | None) -> FloatArray:
+        """Of clusters with (K, n) memberships, best most of them 0, and (K, p) weights: (K, c)."""
+        own = Stack(sparse.csr_array(memberships), weights, np.array([0, len(memberships)]))
+        alike = [
+            tanimoto(
+                shared_masses(own, self.clusters, side), squared_norms(own, side), self._norms[side]
+            )
+            for side in self.sides
+        ]
+        return np.asarray(sum(alike) / len(alike))
+
+
+def refined(
+    starts: Sequence[IndexArray],
+    k: int,
+    similarity: FloatArray,
+    likeness: Likeness,
+    vote: Callable[[IndexArray], tuple[FloatArray, FloatArray | None]],
+) -> IndexArray:
+    """The groups whose consensus comes nearest to the ensemble, by steps from each start.
+
+    In every round the groups vote, and each cluster goes to the group whose consensus it resembles
+    most. A group that wins no row is made anew around the cluster that stands best for those that
+    are badly served. Of several starts the one that is ahead after a few rounds goes on.
+
+    Parameters
+    ----------
+    starts : sequence of (c,) arrays
+        Groups to begin with, values in 0 .. k-1.
+    k : int
+    similarity : (c, c) array
+        Of all clusters of the ensemble.
+    likeness : Likeness
+    vote : callable
+        From groups to (k, n) memberships and (k, p) weights, or None for the weights.
+
+    Returns
+    -------
+    (c,) array
+        Numbered by their first clusters.
+    """
+
+    def search(groups: IndexArray, rounds: int) -> Draft:
+        return _search(groups, k, similarity, likeness, vote, rounds)
+
+    if len(starts) == 1:
+        return search(starts[0], ROUNDS).groups
+    ahead = min((search(groups, FIRST_ROUNDS) for groups in starts), key=lambda draft: draft.rank)
+    return search(ahead.groups, ROUNDS).groups
+
+
+def _search(
+    groups: IndexArray,
+    k: int,
+    similarity: FloatArray,
+    likeness: Likeness,
+    vote: Callable[[IndexArray], tuple[FloatArray, FloatArray | None]],
+    rounds: int,
+) -> Draft:
+    best: Draft | None = None
+    idle = 0
+    groups = renumbered(groups)  # votes that are level go to the lower number
+    for _ in range(rounds):
+        memberships, weights = vote(groups)
+        kept = np.flatnonzero(memberships.sum(axis=1) > 0)
+        if not len(kept):  # every row is noise
+            return Draft(groups, k, 1.0)
+        alike = likeness.to(memberships[kept], None if weights is None else weights[kept])
+        distance = float(psi_of(alike, likeness.clusters.starts).mean())
+        draft = Draft(groups, k - len(kept), distance)
+        if best is None or draft.rank < best.rank:
+            best, idle = draft, 0
+        else:
+            idle += 1
+        moved = _regrouped(alike, kept, k, similarity)
+        if idle >= PATIENCE or (moved == groups).all():
+            break
+        groups = moved
+    assert best is not None
+    return best
+
+
+def _regrouped(alike: FloatArray, kept: IndexArray, k: int, similarity: FloatArray) -> IndexArray:
+    """Each cluster with the consensus cluster it resembles most; lost groups are made anew."""
+    groups, near = kept[alike.argmax(axis=0)], alike.max(axis=0)
+    lost = np.setdiff1d(np.arange(k), kept)
+    for group, centre in zip(lost, representatives(similarity, near, len(lost)), strict=True):
+        moved = similarity[centre] > near
+        groups[moved] = group
+        near[moved] = similarity[centre][moved]
+    return renumbered(groups)

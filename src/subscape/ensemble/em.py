@@ -7,21 +7,14 @@ from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from subscape.algorithms.base import Found
-from subscape.algorithms.progress import Watch, best_of
+from subscape.core.types import FloatArray, IndexArray
+from subscape.finders.base import Found
+from subscape.parallel.progress import Watch, best_of
 
-from .base import (
-    COMMON,
-    ConsensusMethod,
-    Floats,
-    assembled,
-    by_first_choice,
-    stacked_weights,
-)
+from .base import COMMON, ConsensusMethod, assembled, by_first_choice, stacked_weights
 from .members import Ensemble
 from .voting import Ballot, ballot, shared_mass
 
@@ -34,19 +27,19 @@ MET = 0.1
 class RowStatistics(NamedTuple):
     """All that EM-PCE needs to know about the ensemble, row by row."""
 
-    weights: Floats
+    weights: FloatArray
     """(n, p) summed feature weights of the row's clusters (A)."""
-    totals: Floats
+    totals: FloatArray
     """(n,) summed memberships; the number of members where nobody abstains."""
-    squares: Floats
+    squares: FloatArray
     """(n,) summed squared norms of the weights (b)."""
 
 
 class Descent(NamedTuple):
     """Where one start ended."""
 
-    memberships: Floats
-    weights: Floats
+    memberships: FloatArray
+    weights: FloatArray
     objective: float
     history: list[float]
     converged: bool
@@ -167,7 +160,7 @@ class EMPCE(ConsensusMethod):
         self.max_time = max_time
 
     def _combine(
-        self, ensemble: Ensemble, X: Floats | None, seed: np.random.SeedSequence, watch: Watch
+        self, ensemble: Ensemble, X: FloatArray | None, seed: np.random.SeedSequence, watch: Watch
     ) -> Found:
         k = self._k(ensemble)
         clusters = stacked_weights(ensemble, X)
@@ -204,7 +197,7 @@ class EMPCE(ConsensusMethod):
         return {"memberships_": np.zeros((0, ensemble.n_rows)), "objective_": 0.0, "history_": []}
 
 
-def row_statistics(cast: Ballot, weights: Floats, rows: NDArray[np.intp]) -> RowStatistics:
+def row_statistics(cast: Ballot, weights: FloatArray, rows: IndexArray) -> RowStatistics:
     """What the members say about the features of each of these rows."""
     votes = cast.memberships[:, rows].astype(np.float64).T
     return RowStatistics(
@@ -214,7 +207,7 @@ def row_statistics(cast: Ballot, weights: Floats, rows: NDArray[np.intp]) -> Row
     )
 
 
-def deviations(known: RowStatistics, weights: Floats) -> Floats:
+def deviations(known: RowStatistics, weights: FloatArray) -> FloatArray:
     """(K, n) squared differences of the weights to those of each row's clusters, summed (X)."""
     own = np.square(weights).sum(axis=1)
     found = np.outer(own, known.totals) - 2 * weights @ known.weights.T + known.squares
@@ -222,7 +215,7 @@ def deviations(known: RowStatistics, weights: Floats) -> Floats:
 
 
 def descend(
-    known: RowStatistics, weights: Floats, alpha: float, max_iter: int, tol: float, watch: Watch
+    known: RowStatistics, weights: FloatArray, alpha: float, max_iter: int, tol: float, watch: Watch
 ) -> Descent:
     """Move memberships and weights in turn until the objective settles."""
     history: list[float] = []
@@ -254,7 +247,7 @@ def descend(
     return Descent(memberships, weights, objective, history, converged)
 
 
-def _start(known: RowStatistics, k: int, rng: np.random.Generator) -> Floats:
+def _start(known: RowStatistics, k: int, rng: np.random.Generator) -> FloatArray:
     """Mean weights of k rows that lie apart, drawn as in k-means++."""
     points = known.weights / known.totals[:, None]
     chosen = [int(rng.integers(len(points)))]
@@ -301,7 +294,7 @@ def meeting_alpha(known: RowStatistics) -> float:
     return 1 / (1 - 2 * largest) if largest < 0.5 else float("inf")
 
 
-def _warn_if_met(known: RowStatistics, weights: Floats, alpha: float) -> None:
+def _warn_if_met(known: RowStatistics, weights: FloatArray, alpha: float) -> None:
     points = known.weights / known.totals[:, None]
     typical = np.sqrt(points.var(axis=0).sum())
     if np.linalg.norm(weights - weights.mean(axis=0), axis=1).max() < MET * typical:

@@ -10,17 +10,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from subscape.algorithms.progress import Watch
-from subscape.algorithms.weighted import LAC
-from subscape.core import SubspaceClustering, Table
 from subscape.core.checks import check_table
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
-from subscape.core.parallel import Shared, in_order
-from subscape.core.seeds import seed_sequence
-from subscape.core.threads import one_blas_thread
+from subscape.finders.weighted.lac import LAC
+from subscape.parallel.local import Shared, in_order
+from subscape.parallel.progress import Watch
+from subscape.parallel.seeds import seed_sequence
+from subscape.parallel.threads import one_blas_thread
+from subscape.tables.table import Table
 
-from .flavours import FLAVOURS, flavoured
 from .members import Ensemble
+from .representations import REPRESENTATIONS, represent
 
 #: The range of LAC's h, drawn evenly on a logarithmic scale: its authors try 1/h from 1 to 11.
 H_RANGE = (1 / 11, 1.0)
@@ -30,7 +31,7 @@ class Draft(NamedTuple):
     """What one member is to be."""
 
     finder: Any
-    flavour: str | None
+    representation: str | None
     seed: np.random.SeedSequence
 
 
@@ -40,7 +41,7 @@ def generate(
     size: int = 200,
     *,
     vary: Mapping[str, Any] | None = None,
-    flavours: Sequence[str] | str | None = "auto",
+    representations: Sequence[str] | str | None = "auto",
     random_state: Any = None,
     n_jobs: int | None = None,
     progress: Any = None,
@@ -61,9 +62,9 @@ def generate(
         evenly, others evenly on a logarithmic scale), a list or a ``range`` the values to choose
         from, a function is called with a NumPy generator. None varies LAC's ``h`` from 1/11 to 1
         and nothing of other finders; their starts differ by ``random_state``.
-    flavours : sequence of str or None, default="auto"
-        Flavours that the members take in turn, of "hard-weighted", "hard-equal", "soft-weighted"
-        and "soft-equal"; see :func:`subscape.ensemble.flavours.flavoured`. "auto": all four for
+    representations : sequence of str or None, default="auto"
+        What the members become in turn, of "hard-weighted", "hard-equal", "soft-weighted"
+        and "soft-equal"; see :func:`representations.represent`. "auto": all four for
         LAC, as in the paper, and None for other finders: what they find as it is.
     random_state : int, Generator, RandomState or None
     n_jobs : int or None
@@ -82,7 +83,7 @@ def generate(
 
     Examples
     --------
-    >>> from subscape.algorithms import LAC
+    >>> from subscape.finders import LAC
     >>> from subscape.datasets import planted_axes
     >>> from subscape.ensemble import generate
     >>> X, truth = planted_axes(200, 6, n_clusters=3, dims=3, random_state=0)
@@ -94,7 +95,7 @@ def generate(
     given = X.to_numpy() if isinstance(X, Table) else X
     table = np.asarray(check_table(given, "generate", missing=True), np.float64)
     finders = _finders(finder)
-    tastes = _flavours(flavours, finders)
+    tastes = _flavours(representations, finders)
     ranges = _ranges(vary, finders)
     drafts = [
         Draft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
@@ -123,7 +124,7 @@ def generate(
             "no member has a cluster, every row is noise; choose other parameters or finders"
         )
     how = {"finders": [type(f).__name__ for f in finders], "size": int(size)}
-    return Ensemble(kept, metadata=how | {"flavours": [t for t in tastes if t]})
+    return Ensemble(kept, metadata=how | {"representations": [t for t in tastes if t]})
 
 
 def _member(
@@ -135,11 +136,11 @@ def _member(
     chosen = {name: _drawn(how, rng) for name, how in sorted(ranges.items()) if name in known}
     if "random_state" in known:
         chosen["random_state"] = int(rng.integers(2**31 - 1))
-    if draft.flavour and "assignment" in known:
-        chosen["assignment"] = draft.flavour.split("-")[0]
+    if draft.representation and "assignment" in known:
+        chosen["assignment"] = draft.representation.split("-")[0]
     found: SubspaceClustering = finder.set_params(**chosen).fit(X).clustering_
-    if draft.flavour and found.n_clusters:
-        found = flavoured(table, found, draft.flavour)
+    if draft.representation and found.n_clusters:
+        found = represent(table, found, draft.representation)
     return found
 
 
@@ -163,16 +164,20 @@ def _flavours(given: Sequence[str] | str | None, finders: list[Any]) -> list[str
     if isinstance(given, str):
         if given != "auto":
             return _flavours([given], finders)
-        given = FLAVOURS if all(isinstance(f, LAC) for f in finders) else None
+        given = REPRESENTATIONS if all(isinstance(f, LAC) for f in finders) else None
     if given is None:
         return [None]
     if not isinstance(given, Collection):
-        raise TypeError(f"flavours must be names of flavours or None, got {given!r}")
-    for flavour in given:
-        if flavour not in FLAVOURS:
-            raise SubscapeError(f"unknown flavour {flavour!r}; known are {', '.join(FLAVOURS)}")
+        raise TypeError(f"representations must be names of representations or None, got {given!r}")
+    for representation in given:
+        if representation not in REPRESENTATIONS:
+            raise SubscapeError(
+                f"unknown representation {representation!r}; known are {', '.join(REPRESENTATIONS)}"
+            )
     if not given:
-        raise SubscapeError("no flavours given; None keeps the clusterings as they are found")
+        raise SubscapeError(
+            "no representations given; None keeps the clusterings as they are found"
+        )
     return list(given)
 
 

@@ -15,10 +15,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
 from threadpoolctl import threadpool_limits
 
+from subscape.arrays.tanimoto import products
 from subscape.core.errors import SubscapeError
-from subscape.kernels.tanimoto import products
-
-Floats = NDArray[np.float64]
+from subscape.core.types import FloatArray, IndexArray
 
 #: Added to degrees, as a share of their mean, so that parts that hang together nowhere stay finite.
 TELEPORT = 1e-8
@@ -30,7 +29,7 @@ EXACT_BELOW = 3000
 WHOLE = 10_000
 
 
-def spectral_parts(similarity: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def spectral_parts(similarity: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     """Normalised cut of a graph given by its dense similarities.
 
     >>> S = np.kron(np.eye(2), np.ones((3, 3)))
@@ -43,7 +42,7 @@ def spectral_parts(similarity: Floats, k: int, rng: np.random.Generator) -> NDAr
     return parts_of(spectral_vectors(similarity, k, rng), k, rng)
 
 
-def spectral_vectors(similarity: Floats, k: int, rng: np.random.Generator) -> Floats:
+def spectral_vectors(similarity: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """The k leading eigenvectors of the normalised graph, the first one last."""
     number = len(similarity)
     degrees = similarity.sum(axis=1)
@@ -53,14 +52,12 @@ def spectral_vectors(similarity: Floats, k: int, rng: np.random.Generator) -> Fl
         return _leading(similarity * np.outer(scale, scale), min(k, number), rng)[1]
 
 
-def parts_of(vectors: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def parts_of(vectors: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     """Parts by the last k of the eigenvectors: k-means of the rows, scaled to length 1."""
     return _kmeans(_unit(vectors[:, -k:]), k, rng)
 
 
-def bipartite_parts(
-    links: Any, k: int, rng: np.random.Generator
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def bipartite_parts(links: Any, k: int, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
     """Normalised cut of a graph between rows and clusters.
 
     Parameters
@@ -86,7 +83,7 @@ def bipartite_parts(
     return parts[:n], parts[n:]
 
 
-def factor_parts(factor: Any, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def factor_parts(factor: Any, k: int, rng: np.random.Generator) -> IndexArray:
     """Normalised cut of the graph with the similarities ``factor @ factor.T``, never spelled out.
 
     Parameters
@@ -105,8 +102,8 @@ def factor_parts(factor: Any, k: int, rng: np.random.Generator) -> NDArray[np.in
 
 
 def metis_parts(
-    graph: Any, k: int, seed: int = 0, vertex_weights: NDArray[np.intp] | None = None
-) -> NDArray[np.intp]:
+    graph: Any, k: int, seed: int = 0, vertex_weights: IndexArray | None = None
+) -> IndexArray:
     """Parts of nearly equal size with the least weight between them, by METIS.
 
     Parameters
@@ -161,7 +158,7 @@ def check_partitioner(name: str) -> None:
 
 def _top_vectors(
     scaled: sparse.csr_array, k: int, rng: np.random.Generator
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     c = scaled.shape[1]
     if c <= EXACT_BELOW:
         # Few clusters: the eigenvectors of a (c, c) matrix, exactly.
@@ -173,7 +170,7 @@ def _top_vectors(
     return u, vt.T
 
 
-def _leading(matrix: Floats, k: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _leading(matrix: FloatArray, k: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
     """The k largest eigenvalues, ascending, and their vectors."""
     number = len(matrix)
     if number <= EXACT_BELOW or k > number // 2:
@@ -183,12 +180,12 @@ def _leading(matrix: Floats, k: int, rng: np.random.Generator) -> tuple[Floats, 
     return found[0], found[1]
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: FloatArray) -> FloatArray:
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0))
 
 
-def _kmeans(points: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _kmeans(points: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     state = int(rng.integers(2**31 - 1))
     with warnings.catch_warnings(), threadpool_limits(1):
         # Fewer distinct points than parts: the caller says so in its own words.

@@ -8,10 +8,10 @@ from numbers import Integral
 from pathlib import Path
 from typing import Any, overload
 
-from subscape.core import SubspaceClustering, as_clustering
+from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
-from subscape.core.files import read_archive, save
 from subscape.core.markup import card
+from subscape.files.archive import read_archive, save
 
 
 class Ensemble(Sequence[SubspaceClustering]):

@@ -6,17 +6,15 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import squareform
 
-from subscape.algorithms.numbering import by_first_row
 from subscape.core.errors import SubscapeError
+from subscape.core.types import FloatArray, IndexArray
+from subscape.finders.base import by_first_row
 from subscape.measures.projective import psi_of
 
 from .graphs import spectral_parts
-
-Floats = NDArray[np.float64]
 
 LINKAGES = ("average", "complete", "weighted")
 METHODS = ("kmedoids", "spectral", *LINKAGES)
@@ -41,8 +39,8 @@ def check_number(total: int) -> None:
 
 
 def metaclusters(
-    similarity: Floats, k: int, method: str, rng: np.random.Generator
-) -> NDArray[np.intp]:
+    similarity: FloatArray, k: int, method: str, rng: np.random.Generator
+) -> IndexArray:
     """Group clusters by their similarities.
 
     Parameters
@@ -75,13 +73,13 @@ def metaclusters(
     return renumbered(spectral_parts(similarity, k, rng))
 
 
-def tree(similarity: Floats, method: str = "average") -> Floats:
+def tree(similarity: FloatArray, method: str = "average") -> FloatArray:
     """Dendrogram of the clusters."""
     distances = squareform(1.0 - similarity, checks=False)
     return np.asarray(linkage(np.maximum(distances, 0.0, out=distances), method))
 
 
-def cut(merges: Floats, k: int) -> NDArray[np.intp]:
+def cut(merges: FloatArray, k: int) -> IndexArray:
     """Groups of a dendrogram cut into k, numbered by their first clusters.
 
     Unlike a cut at a height, merges at the same height don't go together: there are k groups.
@@ -96,8 +94,8 @@ def cut(merges: Floats, k: int) -> NDArray[np.intp]:
 
 
 def member_groups(
-    similarity: Floats, starts: NDArray[np.intp], k: int, number: int = STARTS
-) -> list[NDArray[np.intp]]:
+    similarity: FloatArray, starts: IndexArray, k: int, number: int = STARTS
+) -> list[IndexArray]:
     """Groups around the clusters of single members, those nearest to the ensemble first.
 
     Members with k clusters come first. Of a member with more the k that stand for the others best
@@ -139,7 +137,7 @@ def member_groups(
 
 
 def representatives(
-    similarity: Floats, near: Floats | None, number: int, among: NDArray[np.intp] | None = None
+    similarity: FloatArray, near: FloatArray | None, number: int, among: IndexArray | None = None
 ) -> list[int]:
     """Clusters that stand for all others best beside those that are there, one after another.
 
@@ -175,20 +173,25 @@ def representatives(
 class MedoidGroups(NamedTuple):
     """Groups around medoids."""
 
-    groups: NDArray[np.intp]
-    medoids: NDArray[np.intp]
+    groups: IndexArray
+    medoids: IndexArray
     objective: float
 
 
 def medoid_groups(
-    distances: Floats, k: int, rng: np.random.Generator, *, n_init: int = 10, max_iter: int = 100
+    distances: FloatArray,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    n_init: int = 10,
+    max_iter: int = 100,
 ) -> MedoidGroups:
     """k-medoids from medoids drawn apart as in k-means++; the best of several starts."""
     starts = (_descend(distances, _seeds(distances, k, rng), max_iter) for _ in range(n_init))
     return min(starts, key=lambda found: found.objective)
 
 
-def _descend(distances: Floats, medoids: NDArray[np.intp], max_iter: int) -> MedoidGroups:
+def _descend(distances: FloatArray, medoids: IndexArray, max_iter: int) -> MedoidGroups:
     groups = distances[:, medoids].argmin(axis=1)
     for _ in range(max_iter):
         for i in range(len(medoids)):
@@ -203,7 +206,7 @@ def _descend(distances: Floats, medoids: NDArray[np.intp], max_iter: int) -> Med
     return MedoidGroups(groups, medoids, cost)
 
 
-def _seeds(distances: Floats, k: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _seeds(distances: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     chosen = [int(rng.integers(len(distances)))]
     nearest = distances[chosen[0]].copy()
     while len(chosen) < k:
@@ -215,7 +218,7 @@ def _seeds(distances: Floats, k: int, rng: np.random.Generator) -> NDArray[np.in
     return np.array(chosen)
 
 
-def renumbered(groups: NDArray[np.intp]) -> NDArray[np.intp]:
+def renumbered(groups: IndexArray) -> IndexArray:
     """Groups 0, 1, … by their first clusters, without gaps.
 
     >>> renumbered(np.array([4, 1, 4, 2]))

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
 from threadpoolctl import threadpool_limits
 
-from subscape.algorithms.base import Found
-from subscape.algorithms.progress import Watch
-from subscape.core import SubspaceClustering, WeightedSubspaces
+from subscape.arrays.tanimoto import tanimoto
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.subspaces import WeightedSubspaces
+from subscape.core.types import BoolArray, FloatArray, IndexArray
+from subscape.finders.base import Found
+from subscape.measures.projective import psi_of
 from subscape.measures.stacked import Stack
+from subscape.parallel.progress import Watch
 
-from .base import (
-    COMMON,
-    ConsensusMethod,
-    Floats,
-    assembled,
-    by_first_choice,
-    stacked_weights,
-)
+from .base import COMMON, ConsensusMethod, assembled, by_first_choice, stacked_weights
 from .members import Ensemble
-from .solutions import Judge, Solution, crossed, from_member, mutated, random_solution
 from .voting import ballot
 
 #: Distances are at most 1 each: the corner that hypervolumes are measured from.
@@ -151,7 +149,7 @@ class MOEAPCE(ConsensusMethod):
         self.progress = progress
 
     def _combine(
-        self, ensemble: Ensemble, X: Floats | None, seed: np.random.SeedSequence, watch: Watch
+        self, ensemble: Ensemble, X: FloatArray | None, seed: np.random.SeedSequence, watch: Watch
     ) -> Found:
         moocore()
         k = self._k(ensemble)
@@ -222,9 +220,9 @@ class Archive:
     def __init__(self, most: int) -> None:
         self.most = most
         self.solutions: list[Solution] = []
-        self.distances: Floats = np.empty((0, 2))
+        self.distances: FloatArray = np.empty((0, 2))
 
-    def add(self, solutions: list[Solution], distances: Floats) -> None:
+    def add(self, solutions: list[Solution], distances: FloatArray) -> None:
         """Offer solutions with their distances."""
         for solution, point in zip(solutions, distances, strict=True):
             if (self.distances <= point).all(axis=1).any():
@@ -253,12 +251,12 @@ def moocore() -> Any:
     return moocore
 
 
-def contributions(distances: Floats) -> Floats:
+def contributions(distances: FloatArray) -> FloatArray:
     """How much of the hypervolume each point alone is responsible for."""
     return np.asarray(moocore().hv_contributions(distances, ref=WORST))
 
 
-def nearest_to_ideal(distances: Floats) -> int:
+def nearest_to_ideal(distances: FloatArray) -> int:
     """The point next to the best of both distances, each scaled over the front; ties to the first.
 
     >>> nearest_to_ideal(np.array([[0.1, 0.9], [0.2, 0.3], [0.5, 0.2]]))
@@ -268,7 +266,7 @@ def nearest_to_ideal(distances: Floats) -> int:
     return int(np.square((distances - low) / np.where(span > 0, span, 1.0)).sum(axis=1).argmin())
 
 
-def _fittest(distances: Floats, number: int) -> NDArray[np.intp]:
+def _fittest(distances: FloatArray, number: int) -> IndexArray:
     """The first fronts; within a front, the largest contributions to its hypervolume."""
     ranks = np.asarray(moocore().pareto_rank(distances))
     worth = np.zeros(len(distances))
@@ -304,7 +302,133 @@ def _ordered(solution: Solution) -> Solution:
     return Solution(solution.memberships[order], solution.weights[order])
 
 
-def _as_clustering(solution: Solution, noise: NDArray[np.bool_]) -> SubspaceClustering:
+def _as_clustering(solution: Solution, noise: BoolArray) -> SubspaceClustering:
     rows = np.where(noise, np.float32(0), solution.memberships)
     kept = np.flatnonzero(rows.sum(axis=1) > 0)
     return SubspaceClustering(rows[kept], WeightedSubspaces(solution.weights[kept]))
+
+
+# -- candidates of MOEA-PCE: how they are made from members, crossed, mutated and judged -----------
+
+
+#: Memberships of the ensemble are spelled out if they take no more bytes than this.
+MOST_BYTES = 512 * 2**20
+
+
+class Solution(NamedTuple):
+    """A projective clustering that may become the consensus."""
+
+    memberships: NDArray[np.float32]
+    """(K, n), columns summing to 1."""
+    weights: FloatArray
+    """(K, p), rows summing to 1."""
+
+
+class Judge:
+    """Distances of solutions from an ensemble, in rows and in features (eq. 3), per member."""
+
+    def __init__(self, memberships: sparse.csr_array, clusters: Stack) -> None:
+        self.starts = clusters.starts
+        self.weights = clusters.weights
+        small = memberships.shape[0] * memberships.shape[1] * 4 <= MOST_BYTES
+        self.columns: Any = memberships.toarray().T if small else sparse.csc_array(memberships.T)
+        self.row_norms = np.asarray(memberships.astype(np.float64).power(2).sum(axis=1)).ravel()
+        self.weight_norms = np.square(self.weights).sum(axis=1)
+
+    def __call__(self, solutions: list[Solution]) -> FloatArray:
+        """(number, 2) array of mean distances in [0, 1]."""
+        if not solutions:
+            return np.empty((0, 2))
+        k = len(solutions[0].weights)
+        rows = np.concatenate([solution.memberships for solution in solutions])
+        weights = np.concatenate([solution.weights for solution in solutions])
+        in_rows = tanimoto(
+            np.asarray(rows @ self.columns, np.float64),
+            np.einsum("ij,ij->i", rows, rows, dtype=np.float64),
+            self.row_norms,
+        )
+        in_features = tanimoto(
+            weights @ self.weights.T, np.square(weights).sum(axis=1), self.weight_norms
+        )
+        return np.array([
+            [psi_of(table[i : i + k], self.starts).mean() for table in (in_rows, in_features)]
+            for i in range(0, len(rows), k)
+        ])  # fmt: skip
+
+
+def from_member(
+    memberships: Any, weights: FloatArray, k: int, rng: np.random.Generator
+) -> Solution:
+    """A member with exactly k clusters: the most similar are merged, the largest split.
+
+    Parameters
+    ----------
+    memberships : (K', n) sparse array
+    weights : (K', p) array
+    k : int
+    rng : Generator
+        Splits clusters.
+    """
+    rows = memberships.toarray().astype(np.float32)
+    while len(rows) > k:
+        shared = np.asarray(rows @ rows.T, np.float64) * (weights @ weights.T)
+        norms = shared.diagonal().copy()
+        similar = tanimoto(shared, norms, norms)
+        np.fill_diagonal(similar, -1.0)
+        a, b = sorted(np.unravel_index(similar.argmax(), similar.shape))
+        sizes = rows[[a, b]].sum(axis=1, dtype=np.float64)
+        weights = weights.copy()
+        weights[a] = sizes @ weights[[a, b]] / sizes.sum()
+        rows[a] += rows[b]
+        rows, weights = np.delete(rows, b, axis=0), np.delete(weights, b, axis=0)
+    while len(rows) < k:
+        largest = int(rows.sum(axis=1).argmax())
+        half = rng.random(rows.shape[1]) < 0.5
+        rows = np.concatenate([rows, rows[largest : largest + 1] * half])
+        rows[largest] *= ~half
+        weights = np.concatenate([weights, weights[largest : largest + 1]])
+    return normalised(rows, weights)
+
+
+def random_solution(k: int, n: int, p: int, rng: np.random.Generator) -> Solution:
+    """Memberships and weights drawn evenly from all that are allowed."""
+    return Solution(rng.dirichlet(np.ones(k), n).T.astype(np.float32), rng.dirichlet(np.ones(p), k))
+
+
+def crossed(a: Solution, b: Solution, couple: bool, rng: np.random.Generator) -> Solution:
+    """A child that takes each cluster from either parent, the parents' clusters being matched.
+
+    With ``couple`` memberships and weights of a cluster stay together.
+    """
+    shared = np.asarray(a.memberships @ b.memberships.T, np.float64)
+    norms = [np.einsum("ij,ij->i", s.memberships, s.memberships, dtype=np.float64) for s in (a, b)]
+    match = linear_sum_assignment(-tanimoto(shared, *norms))[1]
+    from_a = rng.random(len(match)) < 0.5
+    weights_from_a = from_a if couple else rng.random(len(match)) < 0.5
+    return normalised(
+        np.where(from_a[:, None], a.memberships, b.memberships[match]),
+        np.where(weights_from_a[:, None], a.weights, b.weights[match]),
+    )
+
+
+def mutated(given: Solution, rate: float, scale: float, rng: np.random.Generator) -> Solution:
+    """Gaussian noise on the memberships and weights of some clusters."""
+    struck = np.flatnonzero(rng.random(len(given.weights)) < rate)
+    if not len(struck):
+        return given
+    rows, weights = given.memberships.copy(), given.weights.copy()
+    rows[struck] += scale * rng.standard_normal((len(struck), rows.shape[1]), dtype=np.float32)
+    weights[struck] += scale * rng.standard_normal((len(struck), weights.shape[1]))
+    return normalised(np.maximum(rows, 0), np.maximum(weights, 0))
+
+
+def normalised(rows: NDArray[np.float32], weights: FloatArray) -> Solution:
+    """Columns of memberships and rows of weights scaled to sum 1; zeros become even shares."""
+    per_row, per_cluster = rows.sum(axis=0), weights.sum(axis=1, keepdims=True)
+    even_row, even_cluster = np.float32(1 / len(rows)), 1 / weights.shape[1]
+    return Solution(
+        np.where(per_row > 0, rows / np.where(per_row > 0, per_row, 1), even_row),
+        np.where(
+            per_cluster > 0, weights / np.where(per_cluster > 0, per_cluster, 1.0), even_cluster
+        ),
+    )

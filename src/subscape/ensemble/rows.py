@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from subscape.algorithms.numbering import by_first_row
-from subscape.core import SubspaceClustering, as_clustering
+from subscape.arrays.tanimoto import projective_similarities
+from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsText
-from subscape.core.seeds import seed_sequence
-from subscape.kernels.tanimoto import projective_similarities
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.base import by_first_row
 from subscape.measures.stacked import Stack, stack
+from subscape.parallel.seeds import seed_sequence
 
 from .graphs import parts_of, spectral_vectors
 from .members import check_member, listed
 from .metaclusters import check_number
 from .voting import ballot, count_votes, winners
-
-Floats = NDArray[np.float64]
 
 #: More clusters than this are not tried when the number is left open.
 MOST_TRIED = 30
@@ -51,10 +50,10 @@ class RowConsensus(ShownAsText):
         The labels over all features.
     """
 
-    labels: NDArray[np.int64]
-    votes: Floats
-    row_agreement: Floats
-    cluster_agreement: Floats
+    labels: IntArray
+    votes: FloatArray
+    row_agreement: FloatArray
+    cluster_agreement: FloatArray
     fits: dict[int, float]
     clustering: SubspaceClustering
 
@@ -163,7 +162,7 @@ def consensus_rows(
 
 def _members(
     clusterings: Any, weights: ArrayLike | None
-) -> tuple[list[SubspaceClustering], Floats]:
+) -> tuple[list[SubspaceClustering], FloatArray]:
     members = [
         member if isinstance(member, SubspaceClustering) else as_clustering(member)
         for member in listed(clusterings)
@@ -187,7 +186,7 @@ def _candidates(clusters: Stack) -> list[int]:
     return list(range(min(2, largest), min(largest, MOST_TRIED) + 1))
 
 
-def mean_rand(labels: NDArray[Any], clusters: Stack, weights: Floats | None = None) -> float:
+def mean_rand(labels: NDArray[Any], clusters: Stack, weights: FloatArray | None = None) -> float:
     """Mean adjusted Rand index of labels with the members, over the rows in clusters of both.
 
     Soft members count by their soft contingency tables.
@@ -210,9 +209,9 @@ def mean_rand(labels: NDArray[Any], clusters: Stack, weights: Floats | None = No
 
 
 def _summary(
-    labels: NDArray[np.intp],
-    counts: Floats,
-    absence: Floats,
+    labels: IndexArray,
+    counts: FloatArray,
+    absence: FloatArray,
     members: list[SubspaceClustering],
     fits: dict[int, float],
 ) -> RowConsensus:

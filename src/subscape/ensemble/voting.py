@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.measures.stacked import Stack
-
-Floats = NDArray[np.float64]
 
 
 class Ballot(NamedTuple):
@@ -28,8 +26,8 @@ class Ballot(NamedTuple):
     """
 
     memberships: sparse.csr_array
-    present: NDArray[np.bool_] | None
-    noise: NDArray[np.bool_]
+    present: BoolArray | None
+    noise: BoolArray
 
     @property
     def voters(self) -> Any:
@@ -72,16 +70,16 @@ def ballot(clusters: Stack, noise: str = "majority") -> Ballot:
 class Votes(NamedTuple):
     """What the clusters of each metacluster say about each row."""
 
-    sums: Floats
+    sums: FloatArray
     """(K, n) summed memberships."""
-    shares: Floats
+    shares: FloatArray
     """(K, n) mean membership over the clusters of the metacluster whose member votes on the row."""
-    counts: Floats
+    counts: FloatArray
     """(K, n) summed memberships over the number of members that vote on the row."""
 
 
 def count_votes(
-    votes: Ballot, clusters: Stack, groups: NDArray[np.intp], k: int, weights: Any = None
+    votes: Ballot, clusters: Stack, groups: IndexArray, k: int, weights: Any = None
 ) -> Votes:
     """Add up the votes of the clusters of every metacluster.
 
@@ -112,7 +110,7 @@ def count_votes(
     return Votes(sums, np.minimum(shares, 1.0), np.minimum(counts, 1.0))
 
 
-def winners(votes: Floats, sums: Floats) -> NDArray[np.intp]:
+def winners(votes: FloatArray, sums: FloatArray) -> IndexArray:
     """Metacluster with the largest vote per row; ties to the larger sum, then the lower index.
 
     >>> winners(np.array([[0.5, 0.2], [0.5, 0.8]]), np.array([[1.0, 1.0], [3.0, 2.0]]))
@@ -122,7 +120,7 @@ def winners(votes: Floats, sums: Floats) -> NDArray[np.intp]:
     return np.asarray(np.where(first, sums, -1.0).argmax(axis=0))
 
 
-def shared_mass(costs: Floats, power: float) -> Floats:
+def shared_mass(costs: FloatArray, power: float) -> FloatArray:
     """Shares g of each column, summing to 1, with the least Σ g^power · cost (Theorems 1 and 2).
 
     Where costs are 0 they share all mass equally: the theorems divide by them.
@@ -158,7 +156,7 @@ def widened(memberships: sparse.csr_array) -> sparse.csr_array:
     return sparse.csr_array(parts, memberships.shape)
 
 
-def _indicator(groups: NDArray[np.intp], k: int) -> sparse.csr_array:
+def _indicator(groups: IndexArray, k: int) -> sparse.csr_array:
     """(k, c) matrix with a 1 where a cluster belongs to a group."""
     number = len(groups)
     return sparse.csr_array((np.ones(number), (groups, np.arange(number))), (k, number))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from subscape.arrays.weighted_kmeans import weighted_costs
 from subscape.core.errors import SubscapeError
-from subscape.kernels.weighted import weighted_costs
+from subscape.core.types import FloatArray, IndexArray
 from subscape.measures.stacked import Stack
 
-from .base import Floats
 from .classic import RowMethod, Task, star
 from .graphs import bipartite_parts, factor_parts
 from .members import Ensemble
@@ -23,7 +22,7 @@ class _WeightedMethod(RowMethod):
 
     _needs_table = True
 
-    def _table(self, ensemble: Ensemble, X: Any) -> Floats | None:
+    def _table(self, ensemble: Ensemble, X: Any) -> FloatArray | None:
         if ensemble.is_oriented:
             raise SubscapeError(
                 f"{type(self).__name__} weights features, and some members are oriented; leave "
@@ -76,7 +75,7 @@ class WSPA(_WeightedMethod):
     array([0, 0, 0, 1, 1, 1])
     """
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         clusters = task.clusters
         near = nearness(task.X, clusters)[task.rows]
         lengths = np.sqrt(np.add.reduceat(np.square(near), clusters.starts[:-1], axis=1))
@@ -121,14 +120,14 @@ class WBPA(_WeightedMethod):
     array([0, 0, 0, 1, 1, 1])
     """
 
-    def _parts(self, task: Task) -> NDArray[np.intp]:
+    def _parts(self, task: Task) -> IndexArray:
         links = sparse.csr_array(nearness(task.X, task.clusters)[task.rows])
         if self.partitioner == "metis":
             return task.metis(star(links))
         return bipartite_parts(links, task.k, task.rng)[0]
 
 
-def nearness(X: Floats, clusters: Stack) -> Floats:
+def nearness(X: FloatArray, clusters: Stack) -> FloatArray:
     """How near each row lies to each cluster; the shares of every member sum to 1.
 
     With d the weighted distances to the centres of a member's k clusters and D the largest of

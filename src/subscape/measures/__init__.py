@@ -1,188 +1,54 @@
 """Ways to compare two clusterings, and to score one.
 
 Measures are *distances* unless their name says ``similarity`` or ``score`` or they are known
-similarities. :mod:`subscape.measures.registry` lists each with its range and properties.
+similarities. :mod:`subscape.measures.registry` lists each with its range and properties. Names are
+loaded when first used.
 """
 
-from .adco import (
-    ProfileMatch,
-    adco_distance,
-    adco_matrix,
-    adco_similarity,
-    match_profiles,
-)
-from .bins import Bins
-from .cell_pairs import (
-    CellPairCounts,
-    cell_pair_counts,
-    four_class_rand_distance,
-    rand_distance,
-)
-from .cells import (
-    CellScores,
-    Matching,
-    cell_scores,
-    clustering_error,
-    intersection_table,
-    match_clusters,
-    rnia,
-    variation_of_information,
-    vi_with_area,
-)
-from .chance import Corrected, Expectation, PValue, corrected, expected, p_value
-from .code_length import DescriptionLength, description_length
-from .compactness import (
-    c_index,
-    calinski_harabasz_score,
-    compactness_report,
-    davies_bouldin_index,
-    goodman_kruskal_gamma,
-    modified_hubert_gamma,
-    silhouette_samples,
-    silhouette_score,
-)
-from .dendrograms import cophenetic_similarity, dendrogram_distance
-from .density_profile import DensityProfile
-from .dq import DQScore, dq_measure
-from .dunn import dunn_index, generalized_dunn
-from .flats_encoding import EncodedCluster, EncodedTable, decode, encode
-from .objects import (
-    e4sc_score,
-    object_accuracy_score,
-    object_coverage_score,
-    object_entropy_score,
-    object_f1_score,
-)
-from .overlap import Overlap, overlap_of
-from .pair_profiles import pair_profile
-from .pairwise import median, pairwise_distances
-from .partitions import (
-    ConfusionTable,
-    HomogeneityCompleteness,
-    PairCounts,
-    WallaceScores,
-    adjusted_mutual_info_score,
-    adjusted_rand_score,
-    completeness_score,
-    confusion_table,
-    fowlkes_mallows_score,
-    homogeneity_completeness_v_measure,
-    homogeneity_score,
-    hubert_gamma_score,
-    label_error,
-    label_jaccard_score,
-    label_rand_distance,
-    label_rand_score,
-    label_vi,
-    mirkin_distance,
-    mutual_info_score,
-    normalized_mutual_info_score,
-    pair_counts,
-    partition_report,
-    v_measure_score,
-    wallace_scores,
-)
-from .projective import (
-    lac_weights,
-    nmi_projective,
-    psi_features,
-    psi_objects,
-    psi_projective,
-    theta,
-    upsilon,
-)
-from .reconstruction import ReconstructionScore, feature_losses, loss_by_dim, sre
+from subscape.lazy import lazy_names
 
-__all__ = [
-    "Bins",
-    "CellPairCounts",
-    "CellScores",
-    "ConfusionTable",
-    "Corrected",
-    "DQScore",
-    "DensityProfile",
-    "DescriptionLength",
-    "EncodedCluster",
-    "EncodedTable",
-    "Expectation",
-    "HomogeneityCompleteness",
-    "Matching",
-    "Overlap",
-    "PValue",
-    "PairCounts",
-    "ProfileMatch",
-    "ReconstructionScore",
-    "WallaceScores",
-    "adco_distance",
-    "adco_matrix",
-    "adco_similarity",
-    "adjusted_mutual_info_score",
-    "adjusted_rand_score",
-    "c_index",
-    "calinski_harabasz_score",
-    "cell_pair_counts",
-    "cell_scores",
-    "clustering_error",
-    "compactness_report",
-    "completeness_score",
-    "confusion_table",
-    "cophenetic_similarity",
-    "corrected",
-    "davies_bouldin_index",
-    "decode",
-    "dendrogram_distance",
-    "description_length",
-    "dq_measure",
-    "dunn_index",
-    "e4sc_score",
-    "encode",
-    "expected",
-    "feature_losses",
-    "four_class_rand_distance",
-    "fowlkes_mallows_score",
-    "generalized_dunn",
-    "goodman_kruskal_gamma",
-    "homogeneity_completeness_v_measure",
-    "homogeneity_score",
-    "hubert_gamma_score",
-    "intersection_table",
-    "label_error",
-    "label_jaccard_score",
-    "label_rand_distance",
-    "label_rand_score",
-    "label_vi",
-    "lac_weights",
-    "loss_by_dim",
-    "match_clusters",
-    "match_profiles",
-    "median",
-    "mirkin_distance",
-    "modified_hubert_gamma",
-    "mutual_info_score",
-    "nmi_projective",
-    "normalized_mutual_info_score",
-    "object_accuracy_score",
-    "object_coverage_score",
-    "object_entropy_score",
-    "object_f1_score",
-    "overlap_of",
-    "p_value",
-    "pair_counts",
-    "pair_profile",
-    "pairwise_distances",
-    "partition_report",
-    "psi_features",
-    "psi_objects",
-    "psi_projective",
-    "rand_distance",
-    "rnia",
-    "silhouette_samples",
-    "silhouette_score",
-    "sre",
-    "theta",
-    "upsilon",
-    "v_measure_score",
-    "variation_of_information",
-    "vi_with_area",
-    "wallace_scores",
-]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "cells.distances": (
+            "CellScores Matching cell_scores clustering_error intersection_table "
+            "match_clusters rnia variation_of_information vi_with_area"
+        ),
+        "cells.objects": (
+            "e4sc_score object_accuracy_score object_coverage_score object_entropy_score "
+            "object_f1_score"
+        ),
+        "cells.overlap": "Overlap overlap_of",
+        "cells.pairs": ("CellPairCounts cell_pair_counts four_class_rand_distance rand_distance"),
+        "chance": "Corrected Expectation PValue corrected expected p_value",
+        "compactness.dq": "DQScore dq_measure",
+        "compactness.dunn": "dunn_index generalized_dunn",
+        "compactness.indices": (
+            "c_index calinski_harabasz_score compactness_report davies_bouldin_index "
+            "goodman_kruskal_gamma modified_hubert_gamma silhouette_samples "
+            "silhouette_score"
+        ),
+        "dendrograms": "cophenetic_similarity dendrogram_distance",
+        "density.adco": ("ProfileMatch adco_distance adco_matrix adco_similarity match_profiles"),
+        "density.bins": "Bins",
+        "density.pair_profile": "pair_profile",
+        "density.profile": "DensityProfile",
+        "flats.description_length": "DescriptionLength description_length",
+        "flats.encoding": "EncodedCluster EncodedTable decode encode",
+        "flats.reconstruction": "ReconstructionScore feature_losses loss_by_dim sre",
+        "labels.partitions": (
+            "ConfusionTable HomogeneityCompleteness PairCounts WallaceScores "
+            "adjusted_mutual_info_score adjusted_rand_score completeness_score "
+            "confusion_table fowlkes_mallows_score homogeneity_completeness_v_measure "
+            "homogeneity_score hubert_gamma_score label_error label_jaccard_score "
+            "label_rand_distance label_rand_score label_vi mirkin_distance "
+            "mutual_info_score normalized_mutual_info_score pair_counts partition_report "
+            "v_measure_score wallace_scores"
+        ),
+        "pairwise": "medoid_index pairwise_distances",
+        "projective": (
+            "ensemble_ratio lac_weights nmi_projective psi_features psi_objects psi_projective "
+            "reference_gain"
+        ),
+    },
+)

@@ -18,21 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
-from numpy.typing import NDArray
 
-from subscape.core import (
-    AxisSubspaces,
-    OrientedSubspaces,
-    SubspaceClustering,
-    Subspaces,
-    WeightedSubspaces,
-)
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError, UnsupportedKindError
 from subscape.core.markup import fields_card
-from subscape.core.parallel import Shared, in_order
-from subscape.core.seeds import seed_sequence
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
+from subscape.core.types import FloatArray
+from subscape.measures.cells.overlap import matching_pair
+from subscape.parallel.local import Shared, in_order
+from subscape.parallel.seeds import seed_sequence
 
-from .overlap import matching_pair
 from .registry import Measure, find
 
 NULL_MODELS = ("random labels", "random subspaces", "both")
@@ -46,7 +42,7 @@ class Expectation(NamedTuple):
 
     mean: float
     standard_error: float
-    samples: NDArray[np.float64]
+    samples: FloatArray
 
 
 class Corrected(NamedTuple):
@@ -89,7 +85,7 @@ class PValue(NamedTuple):
     value: float
     standard_error: float
     raw: float
-    samples: NDArray[np.float64]
+    samples: FloatArray
 
     def _repr_html_(self) -> str:
         return fields_card(self)
@@ -277,7 +273,7 @@ def _samples(
     random_state: Any,
     n_jobs: int | None,
     options: dict[str, Any],
-) -> NDArray[np.float64]:
+) -> FloatArray:
     if not isinstance(n_samples, Integral) or n_samples < 1:
         raise SubscapeError(f"n_samples must be a whole number of at least 1, got {n_samples!r}")
     children = seed_sequence(random_state).spawn(n_samples)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import cophenet, is_valid_linkage
 
-from subscape.core import SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError
-
-from .cells import clustering_error, rnia
+from subscape.core.types import FloatArray
+from subscape.measures.cells.distances import clustering_error, rnia
 
 MEASURES = {"clustering_error": clustering_error, "rnia": rnia}
 
@@ -73,7 +73,7 @@ def cophenetic_similarity(a: ArrayLike, b: ArrayLike) -> float:
     return float(np.corrcoef(left, right)[0, 1])
 
 
-def _same_rows(a: ArrayLike, b: ArrayLike) -> list[NDArray[np.float64]]:
+def _same_rows(a: ArrayLike, b: ArrayLike) -> list[FloatArray]:
     trees = [np.asarray(tree, np.float64) for tree in (a, b)]
     for name, tree in zip(("first", "second"), trees, strict=True):
         if not is_valid_linkage(tree):

@@ -8,16 +8,18 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import NDArray
 from scipy import sparse
 
-from subscape.core import SubspaceClustering, as_clustering
+from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import EmptyClusteringError, SubscapeError, UnsupportedKindError
-
-from .cells import error_of, require_comparable, rnia_of, vi_of
-from .overlap import Overlap, Side, _same_table, overlap_of_sides
-
-FloatArray = NDArray[np.float64]
+from subscape.core.types import FloatArray
+from subscape.measures.cells.distances import error_of, require_comparable, rnia_of, vi_of
+from subscape.measures.cells.overlap import (
+    Overlap,
+    PreparedClustering,
+    _same_table,
+    overlap_of_sides,
+)
 
 #: Measures that need nothing but an overlap table, which is built once for all pairs.
 FROM_TABLE: dict[str, Callable[[Overlap], float]] = {
@@ -85,7 +87,7 @@ def pairwise_distances(
         )
     if all(_plain(c) for c in members):
         return _fill(len(members), [score(t) for t in _stacked_tables(members, mass)])
-    sides = [Side(c, mass) for c in members]
+    sides = [PreparedClustering(c, mass) for c in members]
     if overlap is None and "oriented" in kinds:
         squared = all(side.disjoint and side.kind != "weighted" for side in sides)
         overlap = "cos2" if squared else "trace"
@@ -96,7 +98,7 @@ def pairwise_distances(
     return _fill(len(members), _run(compare, len(members), n_jobs))
 
 
-def median(
+def medoid_index(
     clusterings: Sequence[Any],
     metric: str | Callable[[Any, Any], float] = "clustering_error",
     **options: Any,
@@ -110,8 +112,8 @@ def median(
 
     Examples
     --------
-    >>> from subscape.measures import median
-    >>> median([[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]])
+    >>> from subscape.measures import medoid_index
+    >>> medoid_index([[0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1]])
     0
     """
     return int(np.argmin(pairwise_distances(clusterings, metric, **options).sum(axis=1)))
@@ -143,7 +145,7 @@ def _check_words(mass: str | None, overlap: str | None) -> None:
 
 def _stacked_tables(members: list[SubspaceClustering], mass: str | None) -> list[Overlap]:
     """Overlap tables of all pairs out of one product over rows and one over features."""
-    sides = [Side(c, mass) for c in members]
+    sides = [PreparedClustering(c, mass) for c in members]
     stacked = sparse.vstack([c.members.to_scipy(np.int32) for c in members], format="csr")
     masks = np.concatenate([c.subspaces.relevance for c in members])
     scale = np.concatenate([side.scale for side in sides])

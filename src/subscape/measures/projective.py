@@ -14,17 +14,16 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import softmax, xlogy
 
-from subscape.core import SubspaceClustering, as_clustering
 from subscape.core.checks import check_names, check_table, constant_columns
+from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError
+from subscape.core.types import FloatArray, IndexArray
 
 from .pairwise import same_table
 from .stacked import Stack, block_sums, shared_masses, similarities, stack
-
-FloatArray = NDArray[np.float64]
 
 #: What a measure of projective clusterings looks at.
 SIDES = ("both", "objects", "features")
@@ -74,7 +73,7 @@ def nmi_projective(a: Any, b: Any, on: str = "both") -> float:
     return float(nmi_table(_one(a, like), _one(b, like), on)[0, 0])
 
 
-def theta(consensus: Any, ensemble: Any, reference: Any, on: str = "both") -> float:
+def reference_gain(consensus: Any, ensemble: Any, reference: Any, on: str = "both") -> float:
     """How much closer a consensus is to a reference than its ensemble is on average (Θ, eq. 25).
 
     Parameters
@@ -96,9 +95,9 @@ def theta(consensus: Any, ensemble: Any, reference: Any, on: str = "both") -> fl
 
     Examples
     --------
-    >>> from subscape.measures import theta
+    >>> from subscape.measures import reference_gain
     >>> truth = [0, 0, 0, 1, 1, 1]
-    >>> round(theta(truth, [truth, [0, 0, 1, 1, 1, 1]], truth, on="objects"), 4)
+    >>> round(reference_gain(truth, [truth, [0, 0, 1, 1, 1, 1]], truth, on="objects"), 4)
     0.2604
     """
     like = _pattern(consensus, reference, ensemble)
@@ -107,7 +106,9 @@ def theta(consensus: Any, ensemble: Any, reference: Any, on: str = "both") -> fl
     return float(nmi_table(_one(consensus, like), goal, on)[0, 0] - members.mean())
 
 
-def upsilon(consensus: Any, ensemble: Any, on: str = "both", *, self_pairs: bool = False) -> float:
+def ensemble_ratio(
+    consensus: Any, ensemble: Any, on: str = "both", *, self_pairs: bool = False
+) -> float:
     """How much more a consensus resembles its ensemble than its members do (Upsilon, eq. 26).
 
     Parameters
@@ -131,16 +132,16 @@ def upsilon(consensus: Any, ensemble: Any, on: str = "both", *, self_pairs: bool
 
     Examples
     --------
-    >>> from subscape.measures import upsilon
+    >>> from subscape.measures import ensemble_ratio
     >>> members = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 0, 0, 1, 1]]
-    >>> round(upsilon([0, 0, 0, 1, 1, 1], members, on="objects"), 3)
+    >>> round(ensemble_ratio([0, 0, 0, 1, 1, 1], members, on="objects"), 3)
     1.589
     """
     like = _pattern(consensus, ensemble)
     members = _many(ensemble, like)
     if len(members) < 2 and not self_pairs:
         raise SubscapeError(
-            f"upsilon needs an ensemble of at least two members, got {len(members)}"
+            f"ensemble_ratio needs an ensemble of at least two members, got {len(members)}"
         )
     among = nmi_table(members, members, on)
     pairs = among if self_pairs else among[np.triu_indices(len(members), 1)]
@@ -377,7 +378,7 @@ def _psi(consensus: Any, ensemble: Any, on: str) -> float:
     return float(psi_of(similarities(first, second, on), second.starts).sum())
 
 
-def psi_of(similarity: FloatArray, starts: NDArray[np.intp]) -> FloatArray:
+def psi_of(similarity: FloatArray, starts: IndexArray) -> FloatArray:
     """ψ of one clustering and every member, from the similarities of all their clusters (eq. 6).
 
     Parameters

@@ -15,16 +15,19 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from . import cell_pairs, cells, partitions
-from .label_entropy import entropies, expected_mutual_information
-from .label_table import label_table
-from .objects import (
+from subscape.measures.cells.objects import (
     e4sc_score,
     object_accuracy_score,
     object_coverage_score,
     object_entropy_score,
     object_f1_score,
 )
+from subscape.measures.labels.counting import label_table
+from subscape.measures.labels.information import entropies, expected_mutual_information
+
+from .cells import distances as cells
+from .cells import pairs as cell_pairs
+from .labels import partitions
 
 #: Properties of Table 4.1 that a test can check, in the thesis' order.
 PROPERTIES = (

@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from subscape.core import SubspaceClustering
+from subscape.arrays.tanimoto import cross_products, products, tanimoto
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import UnsupportedKindError
-from subscape.kernels.tanimoto import cross_products, products, tanimoto
-
-FloatArray = NDArray[np.float64]
+from subscape.core.types import FloatArray, IndexArray
 
 
 class Stack(NamedTuple):
@@ -31,14 +29,14 @@ class Stack(NamedTuple):
 
     memberships: sparse.csr_array
     weights: Any
-    starts: NDArray[np.intp]
+    starts: IndexArray
 
     @property
     def n_clusterings(self) -> int:
         return len(self.starts) - 1
 
     @property
-    def owners(self) -> NDArray[np.intp]:
+    def owners(self) -> IndexArray:
         """The clustering of each cluster."""
         return np.repeat(np.arange(self.n_clusterings), np.diff(self.starts))
 
@@ -73,9 +71,7 @@ def stack(clusterings: Sequence[SubspaceClustering], *, features: bool = True) -
     return Stack(sparse.vstack(rows, format="csr"), weights, starts)
 
 
-def block_sums(
-    table: FloatArray, starts_a: NDArray[np.intp], starts_b: NDArray[np.intp]
-) -> FloatArray:
+def block_sums(table: FloatArray, starts_a: IndexArray, starts_b: IndexArray) -> FloatArray:
     """Sum a (clusters, clusters) table over the pairs of clusterings."""
     over_rows = np.add.reduceat(table, starts_a[:-1], axis=0)
     return np.asarray(np.add.reduceat(over_rows, starts_b[:-1], axis=1))

@@ -6,15 +6,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from subscape.core.errors import SubscapeError, count
-from subscape.measures.adco import adco_similarity
-from subscape.measures.density_profile import DensityProfile
+from subscape.core.types import FloatArray
+from subscape.measures.density.adco import adco_similarity
+from subscape.measures.density.profile import DensityProfile
 
 from .canvas import axes, cluster_colours, ticks
-
-FloatArray = NDArray[np.float64]
 
 
 class AdcoOverTimeDisplay:

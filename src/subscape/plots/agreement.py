@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subscape.ensemble import Agreement
-from subscape.ensemble import agreement as agreement_of
+from subscape.core.types import FloatArray
+from subscape.ensemble.agreements import Agreement
+from subscape.ensemble.agreements import agreement as agreement_of
 
 from .canvas import axes, cluster_colours
 
@@ -34,7 +34,7 @@ class AgreementDisplay:
 
     def __init__(self, agreement: Agreement) -> None:
         self.agreement = agreement
-        self.curves_: dict[int, NDArray[np.float64]] = {}
+        self.curves_: dict[int, FloatArray] = {}
         for label in np.unique(agreement.labels):
             own = agreement.rows[agreement.labels == label]
             self.curves_[int(label)] = np.sort(own)[::-1]

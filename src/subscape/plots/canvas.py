@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from subscape.core.types import FloatArray
 
 #: Twelve hues that stay apart for most colour-blind readers, light enough for black text.
 HUES = (
@@ -31,7 +32,7 @@ def axes(ax: Any = None, figsize: tuple[float, float] = (6.0, 4.5)) -> Any:
     return ax if ax is not None else pyplot().subplots(figsize=figsize, layout="constrained")[1]
 
 
-def cluster_colours(number: int) -> NDArray[np.float64]:
+def cluster_colours(number: int) -> FloatArray:
     """One RGB colour per cluster; hues repeat, darker, beyond twelve."""
     from matplotlib.colors import to_rgb
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subscape.core import SubspaceClustering, as_clustering
+from subscape.core.clustering import SubspaceClustering, as_clustering
+from subscape.core.types import FloatArray, IndexArray
 
 from .canvas import axes, cluster_colours, feature_names, ticks
 
@@ -38,8 +38,8 @@ class CellsDisplay:
 
     def __init__(
         self,
-        image: NDArray[np.float64],
-        row_order: NDArray[np.intp],
+        image: FloatArray,
+        row_order: IndexArray,
         clustering: SubspaceClustering,
     ) -> None:
         self.image = image
@@ -105,7 +105,7 @@ class CellsDisplay:
                   frameon=False, fontsize="small")  # fmt: skip
 
 
-def row_order(clustering: SubspaceClustering) -> NDArray[np.intp]:
+def row_order(clustering: SubspaceClustering) -> IndexArray:
     """Rows ordered so that those of the same clusters stand together, noise last.
 
     >>> row_order(as_clustering([1, -1, 0, 1, 0])).tolist()
@@ -126,7 +126,7 @@ def row_order(clustering: SubspaceClustering) -> NDArray[np.intp]:
     return np.lexsort([*reversed(keys), noise])
 
 
-def cell_image(clustering: SubspaceClustering, rows: NDArray[np.intp]) -> NDArray[np.float64]:
+def cell_image(clustering: SubspaceClustering, rows: IndexArray) -> FloatArray:
     """RGB picture of the cells of these rows: white where nothing is relevant."""
     relevance = clustering.subspaces.relevance
     if clustering.kind != "axis":

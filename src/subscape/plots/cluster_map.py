@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from subscape.core import as_clustering
+from subscape.arrays.tanimoto import projective_similarities
+from subscape.core.clustering import as_clustering
 from subscape.core.errors import SubscapeError
+from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.ensemble.members import Ensemble, check_same_table
-from subscape.kernels.tanimoto import projective_similarities
 from subscape.measures.stacked import similarities, stack
 
 from .canvas import axes, cluster_colours
@@ -49,10 +49,10 @@ class ClusterMapDisplay:
 
     def __init__(
         self,
-        places: NDArray[np.float64],
-        stars: NDArray[np.float64],
-        stands_for: NDArray[np.intp],
-        sizes: NDArray[np.float64],
+        places: FloatArray,
+        stars: FloatArray,
+        stands_for: IndexArray,
+        sizes: FloatArray,
         shown: float,
     ) -> None:
         self.places = places
@@ -127,7 +127,7 @@ class ClusterMapDisplay:
         return self
 
 
-def _scaled(distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+def _scaled(distances: FloatArray) -> tuple[FloatArray, float]:
     """Two axes of classical scaling, and the share of the squared distances they show."""
     squares = np.square(distances)
     centred = -0.5 * (squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None]
@@ -143,9 +143,7 @@ def _scaled(distances: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]
     return places, min(float(values.sum()) / total, 1.0)
 
 
-def _middle(
-    places: NDArray[np.float64], alike: NDArray[np.float64], own: NDArray[np.bool_]
-) -> NDArray[np.float64]:
+def _middle(places: FloatArray, alike: FloatArray, own: BoolArray) -> FloatArray:
     weights = np.where(own, alike, 0.0)
     if weights.sum() <= 0:
         weights = alike + 1e-12

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from subscape.validation import ClusterStability
-from subscape.validation.recovered import DISSOLVED, RECOVERED
+from subscape.validation.stability.clusters import DISSOLVED, RECOVERED, ClusterStability
 
 from .canvas import axes, cluster_colours, ticks
 

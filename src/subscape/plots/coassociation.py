@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subscape.core import as_clustering
+from subscape.core.clustering import as_clustering
+from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.ensemble.accumulation import coassociation
 from subscape.ensemble.members import Ensemble
 from subscape.ensemble.voting import ballot
@@ -43,9 +43,9 @@ class CoassociationDisplay:
 
     def __init__(
         self,
-        shares: NDArray[np.float64],
-        row_order: NDArray[np.intp],
-        labels: NDArray[np.int64],
+        shares: FloatArray,
+        row_order: IndexArray,
+        labels: IntArray,
     ) -> None:
         self.shares = shares
         self.row_order = row_order

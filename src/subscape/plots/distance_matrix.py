@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.cluster.hierarchy import dendrogram, linkage
 from scipy.spatial.distance import squareform
 
-from subscape.measures import pairwise_distances
+from subscape.core.types import FloatArray
+from subscape.measures.pairwise import pairwise_distances
 
 from .canvas import cluster_colours, pyplot, shortened, ticks
 
@@ -38,9 +39,9 @@ class DistanceMatrixDisplay:
 
     def __init__(
         self,
-        distances: NDArray[np.float64],
+        distances: FloatArray,
         names: list[str],
-        linkage: NDArray[np.float64],
+        linkage: FloatArray,
         groups: list[str] | None = None,
     ) -> None:
         self.distances = distances

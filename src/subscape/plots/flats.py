@@ -7,16 +7,15 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from subscape.core.errors import SubscapeError
 from subscape.core.indexing import positions
-from subscape.measures.fitted_flats import clustering_of, numbers
-from subscape.measures.flats_encoding import EncodedCluster, encode
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.measures.flats.encoding import EncodedCluster, encode
+from subscape.measures.flats.fitting import clustering_of, numbers
 
 from .canvas import axes, cluster_colours, feature_names, pyplot
-
-FloatArray = NDArray[np.float64]
 
 #: More points than this are thinned out evenly.
 MOST_POINTS = 10_000
@@ -60,7 +59,7 @@ class FlatsDisplay:
     def __init__(
         self,
         points: FloatArray,
-        labels: NDArray[np.int64],
+        labels: IntArray,
         patches: list[FloatArray],
         names: list[str],
     ) -> None:
@@ -211,7 +210,7 @@ def chosen_view(table: FloatArray, clustering: Any, features: Sequence[Any] | No
     return View(main.origin, directions, [f"principal direction {i + 1}" for i in range(3)])
 
 
-def _units(features: NDArray[np.intp], p: int) -> FloatArray:
+def _units(features: IndexArray, p: int) -> FloatArray:
     """Unit vectors of these features, one per row."""
     vectors = np.zeros((len(features), p))
     vectors[np.arange(len(features)), features] = 1.0

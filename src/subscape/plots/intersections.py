@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from subscape.measures.cells import Matching, best_matching, error_of, rnia_of
-from subscape.measures.overlap import Overlap, overlap_of
+from subscape.measures.cells.distances import Matching, best_matching, error_of, rnia_of
+from subscape.measures.cells.overlap import Overlap, overlap_of
 
 from .canvas import axes, ticks
 

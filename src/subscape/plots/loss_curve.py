@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from subscape.measures.fitted_flats import clustering_of, numbers
-from subscape.measures.reconstruction import loss_by_dim
+from subscape.core.types import FloatArray
+from subscape.measures.flats.fitting import clustering_of, numbers
+from subscape.measures.flats.reconstruction import loss_by_dim
 
 from .canvas import axes, cluster_colours
 
@@ -38,9 +39,7 @@ class LossCurveDisplay:
     ax_, figure_ : matplotlib objects, after ``plot``
     """
 
-    def __init__(
-        self, curves: dict[str, NDArray[np.float64]], one_cluster: NDArray[np.float64]
-    ) -> None:
+    def __init__(self, curves: dict[str, FloatArray], one_cluster: FloatArray) -> None:
         self.curves = curves
         self.one_cluster = one_cluster
 

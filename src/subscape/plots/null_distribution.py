@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from subscape.core.types import FloatArray
 from subscape.validation.null_test import Significance
 
 from .canvas import axes, cluster_colours
@@ -33,7 +33,7 @@ class NullDistributionDisplay:
 
     def __init__(
         self,
-        null: NDArray[np.float64],
+        null: FloatArray,
         observed: dict[str, float],
         p_values: dict[str, float],
     ) -> None:
@@ -65,7 +65,7 @@ class NullDistributionDisplay:
 
         Examples
         --------
-        >>> from subscape.algorithms import P3C
+        >>> from subscape.finders import P3C
         >>> from subscape.datasets import planted_axes
         >>> from subscape.plots import NullDistributionDisplay
         >>> from subscape.validation import significance

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from subscape.measures.fitted_flats import clustering_of, numbers
-from subscape.measures.reconstruction import feature_losses
+from subscape.core.types import FloatArray
+from subscape.measures.flats.fitting import clustering_of, numbers
+from subscape.measures.flats.reconstruction import feature_losses
 
 from .canvas import axes, feature_names, ticks
 
@@ -38,7 +39,7 @@ class ReconstructionErrorDisplay:
     """
 
     def __init__(
-        self, errors: NDArray[np.float64], names: list[str], groups: list[str], relative: bool
+        self, errors: FloatArray, names: list[str], groups: list[str], relative: bool
     ) -> None:
         self.errors = errors
         self.names = names

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subscape.validation import StabilityCurve
+from subscape.core.types import FloatArray
+from subscape.validation.stability.curves import StabilityCurve
 
 from .canvas import axes, cluster_colours, ticks
 
@@ -108,7 +108,7 @@ class StabilityCurveDisplay:
         return self
 
 
-def _places(settings: list[dict[str, Any]]) -> tuple[str | None, NDArray[np.float64]]:
+def _places(settings: list[dict[str, Any]]) -> tuple[str | None, FloatArray]:
     """The parameter that changes and its values, or the settings' positions if it isn't one."""
     positions = np.arange(len(settings), dtype=np.float64)
     names = {name for setting in settings for name in setting}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from subscape.measures.dq import DQScore, dq_measure
+from subscape.measures.compactness.dq import DQScore, dq_measure
 
 from .canvas import axes, cluster_colours
 
@@ -63,7 +63,7 @@ class TradeOffDisplay:
 
         Examples
         --------
-        >>> from subscape.alternatives import COALA
+        >>> from subscape.finders import COALA
         >>> from subscape.datasets import planted_views
         >>> from subscape.plots import TradeOffDisplay
         >>> X, (known, hidden) = planted_views(120, 4, n_clusters=(2, 2), random_state=0)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from subscape.algorithms.oriented.between import leading_directions
-from subscape.core import OrientedSubspaces, SubspaceClustering, as_clustering
 from subscape.core.checks import check_names, check_table
+from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.oriented.between import leading_directions
 
 from .canvas import cluster_colours, pyplot
-
-Floats = NDArray[np.float64]
 
 #: More rows than this are thinned out evenly.
 MOST_ROWS = 3000
@@ -28,9 +28,9 @@ NOISE = (0.75, 0.75, 0.75)
 class Plane(NamedTuple):
     """Two directions to look at a clustering from."""
 
-    directions: Floats
+    directions: FloatArray
     """(p, 2) orthonormal."""
-    points: Floats
+    points: FloatArray
     """(rows shown, 2)"""
     separating: int
     """How many of the two separate clusters; the others show spread only."""
@@ -63,7 +63,7 @@ class ViewsDisplay:
     def __init__(
         self,
         planes: Sequence[Plane],
-        labels: NDArray[np.int64],
+        labels: IntArray,
         names: Sequence[str],
         feature_names: Sequence[str],
     ) -> None:
@@ -87,7 +87,7 @@ class ViewsDisplay:
 
         Examples
         --------
-        >>> from subscape.alternatives import NrKMeans
+        >>> from subscape.finders import NrKMeans
         >>> from subscape.datasets import planted_views
         >>> from subscape.plots import ViewsDisplay
         >>> X, _ = planted_views(200, 6, n_clusters=(3, 3), random_state=0)
@@ -155,7 +155,7 @@ class ViewsDisplay:
             )
         return self
 
-    def _colours(self, i: int) -> Floats:
+    def _colours(self, i: int) -> FloatArray:
         labels = self.labels[:, i]
         palette = np.vstack([cluster_colours(int(labels.max(initial=0)) + 1), NOISE])
         return palette[labels]
@@ -172,7 +172,7 @@ class ViewsDisplay:
         return (" ".join(parts) + more).replace("$", r"\$")
 
 
-def plane_of(table: Floats, clustering: SubspaceClustering, shown: NDArray[np.intp]) -> Plane:
+def plane_of(table: FloatArray, clustering: SubspaceClustering, shown: IndexArray) -> Plane:
     """The two directions inside the clusters' subspaces in which their centres differ most.
 
     Where the clusters differ in one direction only, the second is the one of largest spread outside
@@ -199,7 +199,7 @@ def plane_of(table: Floats, clustering: SubspaceClustering, shown: NDArray[np.in
     return Plane(directions, centred[shown] @ directions, separating)
 
 
-def common_basis(clustering: SubspaceClustering) -> Floats:
+def common_basis(clustering: SubspaceClustering) -> FloatArray:
     """Orthonormal directions of the subspace of a clustering, all clusters taken together."""
     spaces = clustering.subspaces
     if isinstance(spaces, OrientedSubspaces) and not spaces.is_complement:

@@ -4,25 +4,12 @@ Needs Jinja2 and, for the figures, matplotlib (``pip install subscape[report]``)
 when first used.
 """
 
-from __future__ import annotations
+from subscape.lazy import lazy_names
 
-import importlib
-from typing import Any
-
-_HOME: dict[str, str] = {
-    "render": "page",
-    "write_report": "page",
-    "write_figures": "figures",
-}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'subscape.report' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"subscape.report.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "figures": "write_figures",
+        "page": "render write_report",
+    },
+)

@@ -6,20 +6,19 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from subscape.core.phrases import interval_text
+from subscape.core.prototypes import interval_text
+from subscape.core.types import FloatArray
+from subscape.exploration.explain import own_features
+from subscape.exploration.verdict import STABLE
 from subscape.plots.cells import row_order
-from subscape.studies.explanation import own_features
-from subscape.studies.verdict import STABLE
 
-from .drawings import Loading, direction, strongest
-from .payload import shown_rows
+from .drawings import Loading, direction, shown_rows, strongest
 from .wording import number, share
 
 if TYPE_CHECKING:
-    from subscape.studies.explanation import FeatureFact
-    from subscape.studies.study import Study, View
+    from subscape.exploration.explain import FeatureFact
+    from subscape.exploration.study import Study, View
 
 #: Clusters with a row in the table of a card.
 MOST_CLUSTERS = 40
@@ -216,7 +215,7 @@ def _line(fact: FeatureFact) -> FeatureLine:
 # -- pictures -------------------------------------------------------------------------------------
 
 
-def information(study: Study, view: View) -> NDArray[np.float64]:
+def information(study: Study, view: View) -> FloatArray:
     """Nats per row that each feature of the table tells about each cluster."""
     place = {name: j for j, name in enumerate(study.feature_names)}
     told = np.zeros((view.n_clusters, len(place)))
@@ -227,7 +226,7 @@ def information(study: Study, view: View) -> NDArray[np.float64]:
     return told
 
 
-def _relevance(study: Study, view: View, told: NDArray[np.float64]) -> Grid:
+def _relevance(study: Study, view: View, told: FloatArray) -> Grid:
     """Features x clusters: the stronger, the more the feature tells about the cluster."""
     best = told.max(axis=0, initial=0.0)
     order = [int(j) for j in np.argsort(-best, kind="stable")[:TELLING_FEATURES]]
@@ -249,7 +248,7 @@ def _relevance(study: Study, view: View, told: NDArray[np.float64]) -> Grid:
     return Grid(step * n_clusters, height * len(order), names, cells, marks, len(order), left_out)
 
 
-def _cells(study: Study, view: View, told: NDArray[np.float64], height: float = 300.0) -> Grid:
+def _cells(study: Study, view: View, told: FloatArray, height: float = 300.0) -> Grid:
     """Rows, ordered by cluster, x features: each cluster colours its own features."""
     columns = np.arange(len(study.feature_names))
     if len(columns) > CELL_FEATURES:

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from subscape.core.atomic import write_atomically
 from subscape.core.errors import SubscapeError
-from subscape.plots import CellsDisplay, DistanceMatrixDisplay
+from subscape.files.atomic import write_atomically
 from subscape.plots.canvas import cluster_colours, pyplot, ticks
+from subscape.plots.cells import CellsDisplay
+from subscape.plots.distance_matrix import DistanceMatrixDisplay
 
 from .cards import TELLING_FEATURES, information
 from .drawings import MOST_LEAVES, direction
@@ -21,7 +22,7 @@ from .palette import VIEW_HUES
 from .wording import short
 
 if TYPE_CHECKING:
-    from subscape.studies.study import Study, View
+    from subscape.exploration.study import Study, View
 
 #: What is left out of the files, so that the same study gives the same bytes.
 DATES: dict[str, dict[str, Any]] = {

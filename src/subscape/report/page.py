@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from subscape import __version__
-from subscape.core.atomic import write_atomically
+from subscape.files.atomic import write_atomically
 
+from .drawings import payload, script_json
 from .palette import palette_css
-from .payload import payload, script_json
 
 if TYPE_CHECKING:
-    from subscape.studies.study import Study
+    from subscape.exploration.study import Study
 
 #: Features of the browser that the page may use; scripts and styles are added by their hashes.
 POLICY = (
@@ -81,7 +81,7 @@ def render(study: Study, *, embed_ids: bool = False) -> str:
     >>> render(empty_study()).startswith("<!doctype html>")
     True
     """
-    from .account import account
+    from .template_context import template_context
 
     style = palette_css() + _part("style.css")
     script = "".join(_part(name) for name in ("page.js", "selection.js", "pictures.js"))
@@ -89,7 +89,7 @@ def render(study: Study, *, embed_ids: bool = False) -> str:
     template = _environment().get_template("page.html")
     return str(
         template.render(
-            **account(study),
+            **template_context(study),
             policy=policy,
             style=_verbatim(style),
             script=_verbatim(script),
@@ -106,7 +106,6 @@ def make_ready() -> None:
     >>> from subscape.report.page import make_ready
     >>> make_ready()
     """
-    from . import account  # noqa: F401
 
     environment = _environment()
     for name in environment.list_templates(extensions=["html"]):

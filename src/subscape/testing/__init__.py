@@ -3,7 +3,12 @@
 Both say what is wrong by an :class:`AssertionError`, so they run under any test runner.
 """
 
-from .finders import FINDER_CHECKS, check_finder
-from .measures import MEASURE_CHECKS, check_measure
+from subscape.lazy import lazy_names
 
-__all__ = ["FINDER_CHECKS", "MEASURE_CHECKS", "check_finder", "check_measure"]
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "finders": "FINDER_CHECKS check_finder",
+        "measures": "MEASURE_CHECKS check_measure",
+    },
+)

@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from subscape.core import DroppedClusterWarning, FewDistinctRowsWarning, SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import DroppedClusterWarning, FewDistinctRowsWarning
+from subscape.core.types import FloatArray
 
 Check = Callable[[Any], None]
 
@@ -55,7 +57,7 @@ def check_finder(finder: Any) -> None:
             ) from error
 
 
-def example_table(n_rows: int = 90, n_features: int = 6) -> NDArray[np.float64]:
+def example_table(n_rows: int = 90, n_features: int = 6) -> FloatArray:
     """Three well separated groups of positive values, each tight in half of the features."""
     rng = np.random.default_rng(0)
     X = rng.uniform(1, 9, size=(n_rows, n_features))

@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from subscape.core import (
-    AxisSubspaces,
-    OrientedSubspaces,
-    SubspaceClustering,
-    WeightedSubspaces,
-)
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.measures.registry import KINDS, PROPERTIES, Measure, find
 
 Check = Callable[[Measure], None]

@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from subscape.core import AxisSubspaces, SubspaceClustering
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.subspaces import AxisSubspaces
+from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.datasets import planted_views
-from subscape.studies.explanation import FeatureFact, sentence
-from subscape.studies.information import redundancy
-from subscape.studies.rule import learn
-from subscape.studies.study import Result, Study, View
-
-FloatArray = NDArray[np.float64]
+from subscape.exploration.explain import FeatureFact, sentence
+from subscape.exploration.information import redundancy
+from subscape.exploration.rule import learn
+from subscape.exploration.study import Result, Study, View
 
 FEATURES = ("age", "income", "rent", "commute", "steps", "sleep", "coffee", "screen", "books")
 
@@ -119,12 +118,12 @@ def empty_study(n_rows: int = 50) -> Study:
 
 def _view(
     number: int,
-    members: NDArray[np.bool_],
+    members: BoolArray,
     truth: Any,
     X: FloatArray,
     names: tuple[str, ...],
     row_names: tuple[str, ...] | None,
-    shown: NDArray[np.intp],
+    shown: IndexArray,
     untidy: bool,
 ) -> View:
     masks = truth.subspaces.masks
@@ -164,8 +163,8 @@ def _view(
 
 def _facts(
     X: FloatArray,
-    rows: NDArray[np.bool_],
-    own: NDArray[np.bool_],
+    rows: BoolArray,
+    own: BoolArray,
     names: tuple[str, ...],
     untidy: bool,
 ) -> tuple[FeatureFact, ...]:

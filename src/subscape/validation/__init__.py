@@ -3,55 +3,26 @@
 Names are loaded when first used.
 """
 
-from __future__ import annotations
+from subscape.lazy import lazy_names
 
-import importlib
-from typing import Any
-
-_HOME: dict[str, str] = {
-    "ClusterScores": "evidence",
-    "FigureOfMerit": "left_out",
-    "figure_of_merit": "left_out",
-    "GapCurve": "gap",
-    "NullModel": "nulls",
-    "Significance": "null_test",
-    "dip": "humps",
-    "gap_statistic": "gap",
-    "max_statistic_test": "max_statistic",
-    "null_table": "nulls",
-    "Replication": "replication",
-    "replicate": "replication",
-    "robust_scale": "max_statistic",
-    "score_clusters": "evidence",
-    "significance": "null_test",
-    "ClusterStability": "recovered",
-    "ResamplingStability": "stability",
-    "StabilityCurve": "curves",
-    "cluster_stability": "recovered",
-    "resampling_stability": "stability",
-    "subsamples": "resampling",
-    "lange_stability": "splitting",
-    "clest": "reference_split",
-    "prediction_strength": "splitting",
-    "model_explorer": "overlapping_samples",
-    "levine_domany": "overlapping_samples",
-    "choose": "selection",
-    "Choice": "choice",
-    "Run": "runs",
-    "RunStore": "runs",
-    "Task": "runs",
-    "fingerprint": "run_identity",
-    "run_all": "runs",
-}
-
-__all__ = sorted(_HOME)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'subscape.validation' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"subscape.validation.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME})
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "cluster_scores": "ClusterScores score_clusters",
+        "merit": "FigureOfMerit figure_of_merit",
+        "gap": "GapCurve gap_statistic",
+        "nulls": "NullModel null_table",
+        "null_test": "Significance significance",
+        "unimodality": "dip_statistic",
+        "max_statistic": "max_statistic_test robust_scale",
+        "selection": "Choice choose",
+        "stability.replication": "Replication replicate",
+        "stability.clusters": "ClusterStability cluster_stability",
+        "stability.subsampling": "ResamplingStability resampling_stability",
+        "stability.curves": "StabilityCurve",
+        "stability.resampling": "subsamples",
+        "stability.lange": "lange_stability prediction_strength",
+        "stability.clest": "clest",
+        "stability.overlapping": "model_explorer levine_domany",
+    },
+)

@@ -9,17 +9,18 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsTable
-from subscape.core.seeds import seed_sequence
-from subscape.measures.point_groups import distances_to_centroid, point_groups
+from subscape.core.types import FloatArray, IntArray
+from subscape.measures.compactness.groups import distances_to_centroid, point_groups
+from subscape.parallel.seeds import seed_sequence
+from subscape.runs.store import Run, RunStore, Task, run_all
+from subscape.validation.stability.resampling import table_of, whole_number
 
-from .nulls import FloatArray, NullModel
-from .resampling import table_of, whole_number
-from .runs import Run, RunStore, Task, run_all
+from .nulls import NullModel
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class GapCurve(ShownAsTable):
     failures : tuple of str
     """
 
-    n_clusters: NDArray[np.int64]
+    n_clusters: IntArray
     gap: FloatArray
     error: FloatArray
     log_dispersion: FloatArray
@@ -106,7 +107,7 @@ def gap_statistic(
         Number of null tables (B).
     space : {"full", "subspace"}, default="full"
         "subspace": squared distances are taken in each cluster's own subspace, per dimension; see
-        :mod:`subscape.measures.compactness`.
+        :mod:`subscape.measures.compactness.indices`.
     store, n_jobs, random_state, progress
         As in :func:`significance`.
 
@@ -172,7 +173,7 @@ def gap_statistic(
     )
 
 
-def _chosen(numbers: NDArray[np.int64], gap: FloatArray, error: FloatArray) -> int | None:
+def _chosen(numbers: IntArray, gap: FloatArray, error: FloatArray) -> int | None:
     """The smallest number whose gap is within an error of the next; else the largest gap's."""
     known = np.flatnonzero(~np.isnan(gap))
     if not len(known):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from subscape.core.errors import SubscapeError
-
-FloatArray = NDArray[np.float64]
+from subscape.core.types import FloatArray
 
 
 def max_statistic_test(observed: ArrayLike, null_maxima: ArrayLike) -> FloatArray:

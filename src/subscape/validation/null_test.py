@@ -10,20 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from subscape.algorithms.progress import Step, Watch
-from subscape.core import SubspaceClustering, Table
 from subscape.core.checks import check_table
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsTable
-from subscape.core.seeds import seed_sequence
-from subscape.measures import description_length
+from subscape.core.types import FloatArray
+from subscape.measures.flats.description_length import description_length
+from subscape.parallel.progress import Step, Watch
+from subscape.parallel.seeds import seed_sequence
+from subscape.runs.identity import seeds_of
+from subscape.runs.store import Run, RunStore, Task, run_all
+from subscape.tables.table import Table
+from subscape.validation.stability.resampling import Work, whole_number
 
-from .evidence import ClusterScores, score_clusters
-from .max_statistic import FloatArray, max_statistic_test, robust_scale
+from .cluster_scores import ClusterScores, score_clusters
+from .max_statistic import max_statistic_test, robust_scale
 from .nulls import NullModel
-from .resampling import Work, whole_number
-from .run_identity import seeds_of
-from .runs import Run, RunStore, Task, run_all
 
 #: A statistic of a whole clustering: large where there is something.
 Statistic = Callable[[Any, SubspaceClustering], float]
@@ -149,7 +151,7 @@ def significance(
         deviations. "description_length": bits saved. A callable is called as
         ``statistic(X, clustering)`` and returns a number that is large where there is something.
         Clusters are always tested by :func:`score_clusters`.
-    null : {"copula", "one_hump", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
+    null : {"copula", "unimodal", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
         What null tables keep; see :func:`null_table`.
     n_null : int, default=99
         Number of null tables; the smallest p-value is 1 / (n_null + 1).
@@ -179,7 +181,7 @@ def significance(
 
     Examples
     --------
-    >>> from subscape.algorithms import P3C
+    >>> from subscape.finders import P3C
     >>> from subscape.datasets import planted_axes, structureless
     >>> from subscape.validation import significance
     >>> X, truth = planted_axes(120, 6, n_clusters=2, dims=3, random_state=0)

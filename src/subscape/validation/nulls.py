@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 from scipy.special import ndtri
 from scipy.stats import rankdata
 
-from subscape.core import Table
 from subscape.core.checks import check_table
 from subscape.core.errors import SubscapeError
-from subscape.core.seeds import seed_sequence
+from subscape.core.types import FloatArray
+from subscape.parallel.seeds import seed_sequence
+from subscape.tables.table import Table
 
-from .humps import without_humps
-
-FloatArray = NDArray[np.float64]
+from .unimodality import unimodal_table
 
 #: Columns that depend on others more closely than this leave no room for mending.
 SMALLEST_PIVOT = 0.1
 
-NULLS = ("copula", "one_hump", "permuted", "gaussian", "uniform", "aligned")
+NULLS = ("copula", "unimodal", "permuted", "gaussian", "uniform", "aligned")
 #: Those in which every feature keeps its values, or values in their order, and its correlations.
-BY_RANK = ("copula", "one_hump")
+BY_RANK = ("copula", "unimodal")
 
 
 class NullModel:
@@ -34,7 +33,7 @@ class NullModel:
     ----------
     X : array-like of shape (n_rows, n_features)
         Missing values stay where they are in every table drawn.
-    kind : {"copula", "one_hump", "permuted", "gaussian", "uniform", "aligned"}
+    kind : {"copula", "unimodal", "permuted", "gaussian", "uniform", "aligned"}
         See :func:`null_table`.
     shrinkage : float or "ledoit_wolf", default=0
         Share of the correlations that is given up; see :func:`null_table`.
@@ -61,7 +60,7 @@ class NullModel:
         self.table = np.array(check_table(values, "null_table", missing=True), np.float64)
         self.present = ~np.isnan(self.table)
         self.shrinkage = 0.0
-        self._values = without_humps(self.table) if kind == "one_hump" else self.table
+        self._values = unimodal_table(self.table) if kind == "unimodal" else self.table
         if kind in (*BY_RANK, "gaussian"):
             self._learn(shrinkage)
         if kind == "aligned":
@@ -207,10 +206,10 @@ def null_table(
     Parameters
     ----------
     X : array-like of shape (n_rows, n_features)
-    kind : {"copula", "one_hump", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
+    kind : {"copula", "unimodal", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
         "copula": each feature keeps its values, and the features their correlations (of normal
         scores); beyond that rows are random. Only clusters are lost; but those that a single
-        feature shows, because its values pile up in several places, are kept. "one_hump": the same,
+        feature shows, because its values pile up in several places, are kept. "unimodal": the same,
         but values of such a feature are moved until they make one hump (see :func:`dip`).
         "permuted": each feature keeps its values, but features become independent, so that every
         correlated table looks clustered. "gaussian": normal with the means and covariances of

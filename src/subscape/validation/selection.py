@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
-from subscape.core import SubspaceClustering
-from subscape.core.errors import SubscapeError
-from subscape.measures import sre
-
-from .choice import Choice
-from .comparing import Metric
-from .curves import (
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import SubscapeError, count
+from subscape.core.markup import ShownAsTable
+from subscape.core.plain_values import frame_of, without_nan
+from subscape.core.prototypes import assign, describe
+from subscape.core.types import FloatArray, IntArray
+from subscape.measures.flats.description_length import description_length
+from subscape.measures.flats.reconstruction import sre
+from subscape.runs.identity import seeds_of
+from subscape.runs.store import Run, RunStore
+from subscape.validation.stability.comparison import Metric
+from subscape.validation.stability.curves import (
     N_DRAWS,
+    StabilityCurve,
     counted,
     mean_of,
+    plain,
+    setting_labels,
 )
-from .max_statistic import max_statistic_test, robust_scale
-from .null_test import significance
-from .resampling import (
+from subscape.validation.stability.resampling import (
     Grid,
     Sample,
     Work,
@@ -34,12 +41,17 @@ from .resampling import (
     table_of,
     whole_number,
 )
-from .run_identity import seeds_of
-from .runs import Run, RunStore
-from .settling import settled_bits
-from .stability import RULE, is_intact, is_trivial, most_stable, resampling_stability
+from subscape.validation.stability.subsampling import (
+    RULE,
+    is_intact,
+    is_trivial,
+    most_stable,
+    resampling_stability,
+)
+from subscape.validation.stability.transfer import carried_over
 
-FloatArray = NDArray[np.float64]
+from .max_statistic import max_statistic_test, robust_scale
+from .null_test import significance
 
 #: Settings whose corrected p-value is larger are no choice by significance.
 LEVEL = 0.05
@@ -110,7 +122,7 @@ def choose(
 
     Examples
     --------
-    >>> from subscape.algorithms import PROCLUS
+    >>> from subscape.finders import PROCLUS
     >>> from subscape.datasets import planted_axes
     >>> from subscape.validation import choose
     >>> X, truth = planted_axes(200, 10, n_clusters=4, dims=5, random_state=0)
@@ -172,12 +184,6 @@ def _by_stability(curve: Any) -> Choice:
 def reconstruction(X: Any, clustering: SubspaceClustering) -> float:
     """The sum of reconstruction errors; unknown where nothing was found."""
     return sre(X, clustering).total if clustering.n_clusters else float("nan")
-
-
-SCORES: dict[str, Callable[[Any, SubspaceClustering], float]] = {
-    "description_length": settled_bits,
-    "sre": reconstruction,
-}
 
 
 def _scored(
@@ -303,3 +309,190 @@ def _second(values: FloatArray, chosen: int | None) -> int | None:
     if chosen is not None:
         others[chosen] = np.nan
     return None if np.isnan(others).all() else int(np.nanargmin(others))
+
+
+# -- A choice among settings: ranked, with the runner-up and how sure it is ------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Choice(ShownAsTable):
+    """What :func:`choose` returns: the settings of a finder, ranked, and how sure the first is.
+
+    Attributes
+    ----------
+    by : str
+        The criterion.
+    settings : list of dict
+    values : array of shape (n_settings,)
+        The criterion; NaN where it can't be had.
+    wins : array of shape (n_settings,)
+        Share of the samples in which the setting would have been chosen.
+    chosen, runner_up : int or None
+        Positions of the first and the second.
+    n_clusters : array of shape (n_settings,)
+        Clusters found in the whole table.
+    n_failed, n_empty : arrays of shape (n_settings,)
+        Runs that failed and that found nothing.
+    rule : str
+    wholes : list of Run
+        One per setting, of the whole table.
+    better : {"low", "high"}
+        Which values are good.
+    curve : StabilityCurve or None
+        All that is behind a choice by stability.
+    details : dict of arrays of shape (n_settings,)
+    """
+
+    by: str
+    settings: list[dict[str, Any]]
+    values: FloatArray
+    wins: FloatArray
+    chosen: int | None
+    runner_up: int | None
+    n_clusters: FloatArray
+    n_failed: IntArray
+    n_empty: IntArray
+    rule: str
+    wholes: list[Run] = field(repr=False)
+    better: str = "low"
+    curve: StabilityCurve | None = field(default=None, repr=False)
+    details: dict[str, FloatArray] = field(default_factory=dict)
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """Parameters of the chosen setting."""
+        return None if self.chosen is None else dict(self.settings[self.chosen])
+
+    @property
+    def sure(self) -> float:
+        """Share of the samples that agree with the choice; 0 if there is none."""
+        return 0.0 if self.chosen is None else float(self.wins[self.chosen])
+
+    @property
+    def clustering(self) -> SubspaceClustering | None:
+        """The clustering of the whole table at the chosen setting."""
+        return None if self.chosen is None else self.wholes[self.chosen].clustering
+
+    @property
+    def labels(self) -> list[str]:
+        """The settings in words."""
+        return setting_labels(self.settings)
+
+    def ranking(self) -> list[int]:
+        """Settings from the best to the worst: the chosen one, then by value."""
+        sign = 1 if self.better == "low" else -1
+        order = np.lexsort((np.arange(len(self.values)), sign * self.values))
+        first = [] if self.chosen is None else [self.chosen]
+        return first + [int(g) for g in order if g != self.chosen]
+
+    def sentence(self) -> str:
+        """The choice in words."""
+        if self.chosen is None:
+            return f"{self.by} chooses none of {count(len(self.settings), 'setting')}"
+        text = f"{self.by} chooses {self.labels[self.chosen]} (first in {self.sure:.0%} of samples)"
+        if self.runner_up is None:
+            return text
+        second = f"{self.labels[self.runner_up]} ({self.wins[self.runner_up]:.0%})"
+        return f"{text}; runner-up {second}"
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dictionary per setting, the best first."""
+        records = []
+        best = np.nan if self.chosen is None else self.values[self.chosen]
+        for rank, g in enumerate(self.ranking()):
+            record: dict[str, Any] = {"rank": rank + 1}
+            record |= {name: plain(value) for name, value in self.settings[g].items()}
+            record |= {
+                self.by: float(self.values[g]),
+                "behind": float(self.values[g] - best),
+                "wins": float(self.wins[g]),
+                "found_clusters": float(self.n_clusters[g]),
+                "failed": int(self.n_failed[g]),
+                "found_nothing": int(self.n_empty[g]),
+            }
+            record |= {name: float(column[g]) for name, column in self.details.items()}
+            records.append(record)
+        return records
+
+    def to_dict(self) -> dict[str, Any]:
+        """The records and the choice, as plain values that JSON can hold."""
+        best = self.best
+        return {
+            "by": self.by,
+            "rule": self.rule,
+            "sentence": self.sentence(),
+            "chosen": best and {name: plain(value) for name, value in best.items()},
+            "sure": self.sure,
+            "settings": without_nan(self.to_records()),
+        }
+
+    def to_frame(self) -> Any:
+        """The records as a pandas data frame."""
+        return frame_of(self.to_records())
+
+    def __repr__(self) -> str:
+        lines = [self.sentence()]
+        for g in self.ranking()[:10]:
+            value = f"{self.values[g]:.6g}" if np.isfinite(self.values[g]) else "unknown"
+            lines.append(f"  {self.labels[g]}: {value}, first in {self.wins[g]:.0%}")
+        hidden = len(self.settings) - 10
+        return "\n".join([*lines, f"  and {hidden} more"] if hidden > 0 else lines)
+
+
+# -- description length of a clustering once every row is where it costs least ---------------------
+
+
+#: Rounds of moving rows and fitting clusters anew; most are settled after two or three.
+ROUNDS = 5
+
+
+def reassigned_description_length(
+    X: Any, clustering: SubspaceClustering, rounds: int = ROUNDS
+) -> float:
+    """The fewest bits of the clustering as it is and after rows were moved to where they fit.
+
+    A tight cluster that holds a single stray row has a large variance, and the bits for that hide
+    what the clusters tell: more clusters then win only because they happen to have room for the
+    strays. So rows are assigned anew, to the clusters or to the noise, subspaces staying as they
+    are.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_features)
+    clustering : SubspaceClustering
+
+    Examples
+    --------
+    >>> from subscape.datasets import planted_axes
+    >>> from subscape.measures import description_length
+    >>> from subscape.validation.selection import reassigned_description_length
+    >>> X, truth = planted_axes(120, 6, n_clusters=2, dims=3, noise=0.1, random_state=0)
+    >>> labels = truth.labels()
+    >>> labels[np.flatnonzero(labels < 0)[:2]] = 0
+    >>> strays = SubspaceClustering.from_labels(labels, masks=truth.subspaces.masks)
+    >>> description_length(X, strays).total - description_length(X, truth).total > 100
+    True
+    >>> abs(reassigned_description_length(X, strays) - reassigned_description_length(X, truth)) < 1
+    True
+    """
+    best = description_length(X, clustering).total
+    for _ in range(rounds):
+        if clustering.n_clusters == 0:
+            break
+        moved = carried_over(X, clustering, X, _or_noise)
+        if moved == clustering:
+            break
+        clustering = moved
+        best = min(best, description_length(X, clustering).total)
+    return best
+
+
+def _or_noise(X: Any, clustering: SubspaceClustering, new: Any) -> IntArray:
+    return assign(new, describe(X, clustering), noise=True)
+
+
+#: Scores of one clustering that a choice can go by.
+SCORES: dict[str, Callable[[Any, SubspaceClustering], float]] = {
+    "description_length": reassigned_description_length,
+    "sre": reconstruction,
+}

@@ -1,1 +1,0 @@
-"""Finders of axis-aligned subspaces: each cluster has a set of relevant features."""

@@ -1,0 +1,75 @@
+"""Records, such as the clusters of a result, as text and as CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def number(value: float, digits: int = 4) -> str:
+    """A number as a table shows it; nothing for what is unknown.
+
+    >>> number(0.123456), number(1234567.8), number(3.0), number(float("nan"))
+    ('0.1235', '1234568', '3', '')
+    """
+    if value is None or math.isnan(value):
+        return ""
+    if float(value).is_integer() or abs(value) >= 10**digits:
+        return f"{value:.0f}"
+    return f"{value:.{digits}g}"
+
+
+def write_records(path: str, records: Sequence[Mapping[str, Any]], *, force: bool = False) -> None:
+    """Write records as CSV; text that a spreadsheet would take for a formula is made harmless."""
+    from subscape.files.atomic import write_text_atomically
+    from subscape.files.labels import harmless
+
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    if records:
+        writer.writerow([harmless(str(name)) for name in records[0]])
+    for record in records:
+        writer.writerow(
+            [harmless(item) if isinstance(item, str) else _blank(item) for item in record.values()]
+        )
+    write_text_atomically(path, buffer.getvalue(), force=force)
+
+
+def _blank(value: Any) -> Any:
+    return "" if value is None or (isinstance(value, float) and math.isnan(value)) else value
+
+
+# -- plain tables on the terminal ------------------------------------------------------------------
+
+
+def columns(rows: Sequence[Sequence[str]], right: str = "", gap: str = "  ") -> list[str]:
+    """Lines of cells under each other; ``right`` has an ``r`` for columns aligned right.
+
+    >>> for line in columns([("measure", "value"), ("rnia", "0.5")], right="lr"):
+    ...     print(line)
+    measure  value
+    rnia       0.5
+    """
+    widths = [max(len(row[j]) for row in rows) for j in range(len(rows[0]))]
+    return [
+        gap.join(
+            cell.rjust(width) if right[j : j + 1] == "r" else cell.ljust(width)
+            for j, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def short(text: str, most: int = 40) -> str:
+    """A text of at most ``most`` letters, cut in its middle.
+
+    >>> short("a_rather_long_name", 9)
+    'a_ra…name'
+    """
+    if len(text) <= most:
+        return text
+    half = (most - 1) // 2
+    return f"{text[: most - 1 - half]}…{text[-half:]}"

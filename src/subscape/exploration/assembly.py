@@ -1,0 +1,276 @@
+"""From scored views to a study: all rows assigned, clusters explained, results mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+
+from .assess import Chance, ViewStability, cluster_scores
+from .candidates import row_distances
+from .explain import facts, in_table_columns, own_features, sentence
+from .information import redundancy
+from .known import agreement
+from .new_rows import like_before
+from .rule import Rule, learn
+from .scorers import BoxScorer
+from .separation import principal_directions
+from .study import Result, Study, View
+from .views import Consensus, in_order
+
+if TYPE_CHECKING:
+    from .exploration import Exploration
+
+
+#: Rows in the pictures.
+MOST_SHOWN = 5000
+#: Rows that are put into clusters at a time.
+BLOCK = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class AssessedView:
+    """A view with what chance and samples say; nothing where these were not asked."""
+
+    view: Consensus
+    chance: Chance | None = None
+    again: ViewStability | None = None
+
+    @property
+    def p_value(self) -> float:
+        return float("nan") if self.chance is None else self.chance.p_value(self.view.score)
+
+
+def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: bool) -> Study:
+    """The study of an exploration."""
+    honest = [o for o in outcome if o.p_value <= Study.LEVEL]
+    ordered = [*honest, *(o for o in outcome if not o.p_value <= Study.LEVEL)]
+    shown = _shown(len(job.rows), job.seed)
+    views = tuple(
+        _view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)
+    )
+    labels = [view.labels for view in views]
+    between = np.eye(len(views))
+    for i in range(len(views)):
+        for j in range(i):
+            between[i, j] = between[j, i] = redundancy(labels[i], labels[j])
+    distances = row_distances(job.candidates)
+    chance = outcome[0].chance if outcome else None
+    return Study(
+        views=views,
+        results=_results(job, ordered, distances),
+        distances=distances,
+        failures=tuple(
+            (str(run.note.get("title", run.id)), str(run.error)) for run in job.runs if not run.ok
+        ),
+        between_views=between,
+        table_schema=tuple(
+            {"name": c.name, "role": c.role, "kind": c.kind, "note": c.note}
+            for c in job.table.schema
+        ),
+        shape=job.table.shape,
+        feature_names=job.table.feature_names,
+        row_names=job.table.row_names,
+        searched_rows=job.rows,
+        shown_rows=job.rows[shown],
+        chance=() if chance is None else chance.maxima,
+        notes=(
+            *job.table.notes,
+            *job.ready.notes,
+            *_how_judged(job),
+            *_left_to_do(job, provisional),
+        ),
+        settings=_settings(job),
+        recipes=job.ready.recipes,
+        truth=tuple(
+            {"name": name, "views": [agreement(known, view.labels) for view in views]}
+            for name, known in job.truth.items()
+        ),
+        is_provisional=provisional,
+        folder=None if job.folder is None else str(job.folder),
+    )
+
+
+def _how_judged(job: Exploration) -> list[str]:
+    if not isinstance(job.scorer, BoxScorer):
+        return []
+    return [
+        "groups that are each narrow in features of their own describe this table best, and all "
+        "groupings are scored as such"
+    ]
+
+
+def _left_to_do(job: Exploration, provisional: bool) -> list[str]:
+    if not provisional or len(job.rows) == job.table.n_rows:
+        return []
+    return [
+        f"stopped before the {job.table.n_rows - len(job.rows)} rows that were not searched were "
+        "put into clusters"
+    ]
+
+
+def _settings(job: Exploration) -> dict[str, Any]:
+    from subscape.runs.identity import environment
+
+    return {
+        "effort": job.plan.effort,
+        "seed": job.plan.seed,
+        "time": job.time,
+        "searched_rows": len(job.rows),
+        "runs": len(job.runs),
+        "null_tables": job.plan.n_null,
+        "source": str(job.table.source.get("path", "")),
+        **environment(),
+    }
+
+
+def _shown(n_rows: int, seed: int) -> IndexArray:
+    if n_rows <= MOST_SHOWN:
+        return np.arange(n_rows)
+    return np.sort(np.random.default_rng([seed, 2]).choice(n_rows, MOST_SHOWN, replace=False))
+
+
+def _view(
+    job: Exploration, number: int, one: AssessedView, shown: IndexArray, provisional: bool
+) -> View:
+    found = one.view
+    order = in_order(found)
+    memberships = found.memberships[order]
+    renumber = np.append(np.argsort(order), -1)
+    labels = renumber[found.labels]
+    rule = learn(job.X, labels, job.scorer)
+    everyone, confidence = _all_rows(
+        job, memberships, found.row_confidence, None if provisional else rule
+    )
+    own = None
+    if isinstance(job.scorer, BoxScorer):
+        own = job.scorer.boxes(labels, memberships).own
+    clustering, information = in_table_columns(job.table, job.ready, memberships, everyone, own)
+    listed = facts(job.searched, job.ready, clustering, information, memberships)
+    again, chance = one.again, one.chance
+    nothing = np.full(len(order), np.nan)
+    n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)
+    scores = cluster_scores(labels, job.scorer)
+    basis = _two_directions(found.basis, job.X)
+    return View(
+        number=number,
+        clustering=clustering,
+        row_confidence=confidence,
+        finders=tuple(dict.fromkeys(member.finder for member in found.members)),
+        run_ids=tuple(dict.fromkeys(member.run.id for member in found.members)),
+        titles=tuple(dict.fromkeys(member.title for member in found.members)),
+        score=float(found.score),
+        p_value=one.p_value,
+        stability=float("nan") if again is None else again.stability,
+        replication=float("nan") if again is None else again.replication,
+        cluster_stability=nothing if again is None else again.clusters[order],
+        cluster_p_values=nothing
+        if chance is None
+        else np.array([chance.cluster_p_value(score) for score in scores]),
+        facts=listed,
+        descriptions=tuple(
+            sentence(k, int(everyone[k].sum()), job.table.n_rows, listed[k], int(n_own[k]))
+            for k in range(len(order))
+        ),
+        coordinates=job.X[shown] @ basis,
+        loadings=_loadings(job, basis),
+        missing_redundancy=_told_by_missing(job, labels),
+        rule=rule,
+    )
+
+
+def _all_rows(
+    job: Exploration, memberships: BoolArray, confidence: FloatArray, rule: Rule | None
+) -> tuple[BoolArray, FloatArray]:
+    """Memberships and confidence of every row of the table.
+
+    Without a rule, rows that were not searched are in no cluster: putting in millions takes longer
+    than somebody waits who wants to stop.
+    """
+    n_rows = job.table.n_rows
+    if len(job.rows) == n_rows:
+        return memberships, confidence
+    everyone = np.zeros((len(memberships), n_rows), dtype=bool)
+    sure = np.zeros(n_rows)
+    if rule is not None:
+        for start in range(0, n_rows, BLOCK):
+            rows = np.arange(start, min(start + BLOCK, n_rows))
+            labels, sure[rows] = rule(like_before(job.ready.recipes, job.table.take(rows)))
+            inside = labels >= 0
+            everyone[labels[inside], rows[inside]] = True
+    everyone[:, job.rows] = memberships
+    sure[job.rows] = confidence
+    return everyone, sure
+
+
+def _two_directions(basis: FloatArray, X: FloatArray) -> FloatArray:
+    """The first two directions, with signs fixed; filled up by the widest of the others."""
+    two = basis[:, :2]
+    if two.shape[1] < 2 and X.shape[1] >= 2:
+        rest = X - (X @ two) @ two.T
+        missing = min(2 - two.shape[1], len(X))
+        two = np.column_stack([two, principal_directions(rest - rest.mean(axis=0), missing)])
+    if two.shape[1] < 2:
+        two = np.column_stack([two, np.zeros((X.shape[1], 2 - two.shape[1]))])
+    strongest = np.abs(two).argmax(axis=0)
+    signs = np.sign(two[strongest, np.arange(2)])
+    return two * np.where(signs == 0, 1.0, signs)
+
+
+def _loadings(job: Exploration, basis: FloatArray) -> FloatArray:
+    """How much each feature takes part in the directions; with a sign where it is a number."""
+    ready = job.ready
+    size = np.sqrt(ready.fold(np.square(basis.T)))
+    numbers = np.zeros(basis.shape[0], dtype=bool)
+    numbers[ready.numeric] = True
+    signs = np.sign(ready.fold(np.where(numbers, basis.T, 0.0)))
+    return (size * np.where(signs == 0, 1.0, signs)).T
+
+
+def _told_by_missing(job: Exploration, labels: IntArray) -> float:
+    """The most that the gaps of one feature, or their number, tell about the labels."""
+    absent = job.ready.absent
+    if not absent.any():
+        return 0.0
+    told = [redundancy(labels, absent[:, j]) for j in np.flatnonzero(absent.any(axis=0))]
+    return float(max(*told, redundancy(labels, absent.sum(axis=1)), 0.0))
+
+
+def _results(
+    job: Exploration, outcome: Sequence[AssessedView], distances: FloatArray
+) -> tuple[Result, ...]:
+    home = {place: number for number, one in enumerate(outcome, 1) for place in one.view.places}
+    places = _map(distances)
+    return tuple(
+        Result(
+            name=candidate.name,
+            finder=candidate.finder,
+            title=candidate.title,
+            n_clusters=candidate.clustering.n_clusters,
+            score=float(candidate.score),
+            seconds=float(candidate.run.seconds),
+            view=home.get(i, 0),
+            x=float(places[i, 0]),
+            y=float(places[i, 1]),
+        )
+        for i, candidate in enumerate(job.candidates)
+    )
+
+
+def _map(distances: FloatArray) -> FloatArray:
+    """Places in the plane whose distances are about the given ones (classical scaling)."""
+    n = len(distances)
+    if n < 2:
+        return np.zeros((n, 2))
+    squares = np.square(distances)
+    centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
+    values, vectors = np.linalg.eigh(-0.5 * centred)
+    top = vectors[:, ::-1][:, :2] * np.sqrt(np.maximum(values[::-1][:2], 0.0))
+    strongest = np.abs(top).argmax(axis=0)
+    signs = np.sign(top[strongest, np.arange(top.shape[1])])
+    top = top * np.where(signs == 0, 1.0, signs)
+    return top if top.shape[1] == 2 else np.column_stack([top, np.zeros(n)])

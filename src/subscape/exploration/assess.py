@@ -1,0 +1,356 @@
+"""Whether views are more than chance, come back, and hold in the other half of the rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.measures.labels.partitions import adjusted_rand_score
+from subscape.parallel.local import Shared, in_order
+from subscape.runs.store import Run, Task
+from subscape.validation.nulls import NullModel
+
+from .candidates import groups_rows
+from .information import canonical
+from .journal import Journal
+from .plan import MOST_COLUMNS_BOXES, NUMBERS, Entry, Plan, seed_of
+from .progress import Progress
+from .rule import learn
+from .scorers import BoxScorer
+from .separation import GroupingScorer, project_out
+from .views import Consensus
+
+#: Tables without groups have at most so many rows: with fewer, chance reaches farther.
+MOST_NULL_ROWS = 2000
+#: The same where finders of boxes, which are slow, join in.
+MOST_BOX_ROWS = 1000
+#: With more columns they don't, unless results are scored as boxes.
+FEW_COLUMNS = 30
+#: Each view is searched again on so many samples, of this share of the rows.
+RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
+SAMPLE_SHARE = 0.7
+#: Nats by which maxima differ at least.
+LEAST_SPREAD = 0.01
+#: Euler's constant: the mean of the standard distribution of maxima.
+EULER = 0.5772156649015329
+
+
+@dataclass(frozen=True)
+class Chance:
+    """What the best result scores on tables without groups.
+
+    Attributes
+    ----------
+    maxima : tuple of float
+        Best score on each table.
+    cluster_maxima : tuple of float
+        Best score of a single cluster against the rest on each.
+    """
+
+    maxima: tuple[float, ...]
+    cluster_maxima: tuple[float, ...]
+
+    def p_value(self, score: float) -> float:
+        """Probability that chance alone reaches this score."""
+        return gumbel_p_value(score, self.maxima)
+
+    def cluster_p_value(self, score: float) -> float:
+        """The same for a single cluster; the maximum over all clusters is what it is held to."""
+        return gumbel_p_value(score, self.cluster_maxima)
+
+
+def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
+    """Probability that a maximum reaches ``score``.
+
+    Within the maxima seen it is their share (plus one, of all plus one). Beyond them it is read
+    from the distribution that maxima tend to (Gumbel), with their mean and spread, both less
+    favourable by a standard error.
+
+    >>> gumbel_p_value(0.0, [1.0, 2.0, 3.0])
+    1.0
+    >>> 0 < gumbel_p_value(40.0, [1.0, 2.0, 3.0]) < 0.01
+    True
+    """
+    values = np.asarray(maxima, dtype=np.float64)
+    # Tables on which no finder worked say nothing; with fewer of them less can be claimed.
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return 1.0
+    counted = (1 + int((values >= score).sum())) / (1 + len(values))
+    if counted > 1 / (1 + len(values)) or len(values) < 3:
+        return float(counted)
+    n = len(values)
+    spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
+    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
+    place = float(values.mean()) + spread / np.sqrt(n) - EULER * scale
+    return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))
+
+
+def chance_entries(
+    numbers: Sequence[int], n_columns: int = 2, *, boxes: bool = False
+) -> list[Entry]:
+    """The reduced portfolio that is run on tables without groups.
+
+    One finder of each kind that groups rows in a way of its own: a dense middle and all the rest,
+    for one, is what mixtures and finders of boxes see in any column with long tails.
+    """
+    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
+    entries += [Entry("SubKMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
+    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
+    entries += [
+        Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
+        for k in numbers[:2]
+    ]
+    if 2 <= n_columns <= (MOST_COLUMNS_BOXES if boxes else FEW_COLUMNS):
+        entries += [Entry("MineClus")] + [Entry("P3C")] * boxes
+    return entries
+
+
+def null_score(
+    X: FloatArray,
+    entries: Sequence[Entry],
+    seed: int,
+    few_valued: IndexArray | None = None,
+    boxes: bool = False,
+) -> tuple[float, float]:
+    """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
+
+    ``few_valued`` are columns as for :class:`GroupingScorer`; with ``boxes``, they are scored so.
+    The search is repeated on what is left when the best grouping is taken out, as on the table
+    itself. Minus infinity if no finder could do with the table.
+    """
+    rng = np.random.default_rng(seed)
+    most = MOST_BOX_ROWS if boxes else MOST_NULL_ROWS
+    if len(X) > most:
+        X = X[np.sort(rng.choice(len(X), most, replace=False))]
+    with threadpool_limits(1):
+        table = NullModel(X, "unimodal").draw(np.random.SeedSequence(seed))
+        scorer = GroupingScorer(table, few_valued)
+        if scorer.Z.shape[1] < table.shape[1]:
+            table = scorer.Z
+        if boxes:
+            scorer = BoxScorer(scorer)
+        best, best_cluster, basis = _best(table, entries, scorer, seed)
+        if basis is not None and basis.shape[1] < table.shape[1]:
+            if len(basis) > table.shape[1]:
+                basis = np.linalg.qr(scorer.directions.T @ basis)[0]
+            more = _best(project_out(table, basis), entries, scorer, seed + 1)
+            best, best_cluster = max(best, more[0]), max(best_cluster, more[1])
+    return best, best_cluster
+
+
+def _best(
+    table: FloatArray, entries: Sequence[Entry], scorer: GroupingScorer, seed: int
+) -> tuple[float, float, FloatArray | None]:
+    """Score of the best result and of its clearest cluster, and the directions that it is in."""
+    best, chosen, basis = -np.inf, None, None
+    for place, entry in enumerate(entries):
+        finder = entry.make()
+        if hasattr(finder, "random_state"):
+            finder.set_params(random_state=seed_of(seed, place))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                labels = finder.fit_predict(table)
+            except ValueError:
+                # A finder that can't do with this table finds nothing in it.
+                continue
+        if not groups_rows(labels):
+            continue
+        verdict = scorer(labels)
+        if verdict.score > best:
+            best, chosen, basis = verdict.score, labels, verdict.basis
+    # As in the table itself, where the clusters of a view are looked at, not those of all results.
+    best_cluster = -np.inf if chosen is None else max(cluster_scores(chosen, scorer))
+    return best, best_cluster, basis
+
+
+def cluster_scores(labels: NDArray[Any], scorer: GroupingScorer) -> list[float]:
+    """How clearly each cluster stands out from the one next to it.
+
+    That is the gain that is lost when the two are merged, per nat that tells them apart. (Against
+    all the rest together a cluster between two others would never stand out.)
+    """
+    n_clusters = int(labels.max(initial=-1)) + 1
+    shares = np.bincount(labels[labels >= 0], minlength=n_clusters) / len(labels)
+    whole = scorer(labels)
+    if (shares > 0).sum() < 2:
+        return [whole.score] * n_clusters
+    seen = scorer.Z @ (scorer.directions.T @ whole.basis)
+    seen = seen / np.maximum(seen.std(axis=0), 1e-300)
+    # A cluster all of whose rows are in others, too, may have none that is called after it.
+    far = np.full(seen.shape[1], np.inf)
+    centres = np.array(
+        [seen[labels == k].mean(axis=0) if shares[k] else far for k in range(n_clusters)]
+    )
+    scores = []
+    for k in range(n_clusters):
+        if not shares[k]:
+            scores.append(-np.inf)
+            continue
+        away = np.square(centres - centres[k]).sum(axis=1)
+        away[k] = np.inf
+        nearest = int(away.argmin())
+        merged = scorer(np.where(labels == k, nearest, labels)).gain
+        both = shares[k] + shares[nearest]
+        parts = np.array([shares[k], shares[nearest]]) / both
+        told = -both * (parts * np.log(parts)).sum()
+        scores.append(float((whole.gain - merged) / told))
+    return scores
+
+
+# -- again, on samples ----------------------------------------------------------------------------
+
+
+def resampling_tasks(
+    tasks: Sequence[Task], n_rows: int, effort: str, seed: int
+) -> list[list[Task]]:
+    """The searches to be repeated: for each sample of the rows, all of ``tasks``.
+
+    The first two samples are the two halves of the rows.
+    """
+    return [
+        [
+            replace(task, rows=rows, seed=seed_of(seed, 7, s, place))
+            for place, task in enumerate(tasks)
+        ]
+        for s, rows in enumerate(row_samples(n_rows, effort, seed))
+    ]
+
+
+def row_samples(n_rows: int, effort: str, seed: int) -> list[IndexArray]:
+    """The two halves, then the samples; each in increasing order."""
+    rng = np.random.default_rng([seed, 11])
+    order = rng.permutation(n_rows)
+    samples = [np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])]
+    size = max(1, int(SAMPLE_SHARE * n_rows))
+    for _ in range(RESAMPLES[effort]):
+        samples.append(np.sort(rng.choice(n_rows, size, replace=False)))
+    return samples
+
+
+@dataclass(frozen=True, eq=False)
+class ViewStability:
+    """How a view came back.
+
+    Attributes
+    ----------
+    stability : float
+        Mean agreement (adjusted Rand index) of the view with what was found on samples.
+    clusters : array
+        For each cluster, the mean overlap (Jaccard) with its best match there.
+    replication : float
+        Agreement, on the second half of the rows, of what was found there with what the first
+        half says about them.
+    """
+
+    stability: float
+    clusters: FloatArray
+    replication: float
+
+
+def view_stability(
+    view: Consensus, samples: Sequence[Sequence[Run]], X: FloatArray
+) -> ViewStability:
+    """Compare a view with what was found on each sample, the two halves first.
+
+    On every sample the result that is most like the view counts, whichever run found it.
+    """
+    found = [_closest(runs, view) for runs in samples]
+    agreements, overlaps = [], []
+    for runs, labels in zip(samples[2:], found[2:], strict=True):
+        if labels is None:
+            agreements.append(0.0)
+            overlaps.append(np.zeros(len(view.memberships)))
+            continue
+        rows = runs[0].rows
+        agreements.append(_agreement(view.labels[rows], labels))
+        overlaps.append(_jaccard(view.memberships[:, rows], labels))
+    replication = 0.0
+    if found[0] is not None and found[1] is not None:
+        rule = learn(X[samples[0][0].rows], found[0])
+        foretold, _ = rule(X[samples[1][0].rows])
+        replication = _agreement(foretold, found[1])
+    return ViewStability(
+        stability=float(np.mean(agreements)) if agreements else 0.0,
+        clusters=np.mean(overlaps, axis=0) if overlaps else np.zeros(len(view.memberships)),
+        replication=replication,
+    )
+
+
+def _closest(runs: Sequence[Run], view: Consensus) -> IntArray | None:
+    """The labels that are most like the view among all that the runs of one sample found."""
+    known = view.labels[runs[0].rows]
+    options = [c.labels() for run in runs for c in run.clusterings if c.n_clusters]
+    return max(options, key=lambda labels: _agreement(known, labels), default=None)
+
+
+def _agreement(a: NDArray[Any], b: NDArray[Any]) -> float:
+    # Noise is a group like any other here: who is in it should come back too.
+    return float(adjusted_rand_score(canonical(a) + 1, canonical(b) + 1))
+
+
+def _jaccard(memberships: BoolArray, labels: IntArray) -> FloatArray:
+    n_found = labels.max(initial=-1) + 1
+    if n_found == 0:
+        return np.zeros(len(memberships))
+    other = np.zeros((n_found, len(labels)))
+    rows = np.flatnonzero(labels >= 0)
+    other[labels[rows], rows] = 1.0
+    inside = memberships.astype(np.float64)
+    common = inside @ other.T
+    union = inside.sum(axis=1)[:, None] + other.sum(axis=1) - common
+    return np.asarray((common / np.maximum(union, 1)).max(axis=1))
+
+
+# -- the reduced portfolio on tables without groups, each one kept as soon as it is done -----------
+
+
+#: Tables between two looks at the clock; always this many are made.
+BATCH = 10
+#: Numbers of clusters tried there.
+MOST_NUMBERS = 5
+
+
+def chance_maxima(
+    X: FloatArray,
+    plan: Plan,
+    journal: Journal,
+    progress: Progress,
+    n_jobs: int | None,
+    in_time: Callable[[], bool],
+    few_valued: IndexArray | None = None,
+    *,
+    boxes: bool = False,
+) -> Chance:
+    """What the best result scores on tables like ``X`` that have no groups.
+
+    ``few_valued`` are columns as for :class:`GroupingScorer`; with ``boxes``, results are
+    scored as such, and finders of boxes join in.
+    """
+    numbers = [k for k in NUMBERS[plan.effort][:MOST_NUMBERS] if k <= max(2, len(X) // 5)]
+    entries = chance_entries(numbers, X.shape[1], boxes=boxes)
+    table = Shared(X)
+    scores: list[Any] = []
+    for start in range(0, plan.n_null, BATCH):
+        if start and not journal.decide(f"null tables from {start}", in_time):
+            break
+        places = range(start, min(start + BATCH, plan.n_null))
+        todo = [i for i in places if f"null {i}" not in journal]
+        calls = [(table, entries, seed_of(plan.seed, 13, i), few_valued, boxes) for i in todo]
+        found = in_order(null_score, calls, n_jobs, what="table without groups")
+        for i, score in zip(todo, found, strict=True):
+            outcome = list(score) if np.isfinite(score).all() else None
+            journal.decide(f"null {i}", lambda outcome=outcome: outcome)
+            progress.tell("tables without groups", "chance", i + 1, plan.n_null)
+        done = [journal.decide(f"null {i}", list) for i in places]
+        # Tables on which no finder worked say nothing.
+        scores += [score for score in done if score is not None]
+    return Chance(tuple(s[0] for s in scores), tuple(s[1] for s in scores))

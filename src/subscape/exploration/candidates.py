@@ -1,0 +1,138 @@
+"""Every grouping of the rows that some run found, scored in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.subspaces import AxisSubspaces
+from subscape.core.types import FloatArray, IntArray
+from subscape.measures.pairwise import pairwise_distances
+from subscape.runs.store import Run
+
+from .information import canonical
+from .scorers import GroupingScorers, members
+from .separation import GroupingScorer
+
+#: Groupings that leave more of the rows out are no grouping of the table.
+LEAST_COVERAGE = 0.3
+#: Groupings in which one cluster holds more of the rows tell nothing.
+LARGEST_SHARE = 0.97
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One clustering of one run.
+
+    Attributes
+    ----------
+    run : Run
+    place : int
+        Which of the run's clusterings.
+    clustering : SubspaceClustering
+        Over all searched rows and columns.
+    labels : array
+    score, gain : float
+        See :class:`subscape.exploration.separation.Separation`.
+    basis : array
+        The directions that tell its clusters apart.
+    """
+
+    run: Run
+    place: int
+    clustering: SubspaceClustering
+    labels: IntArray
+    score: float
+    gain: float
+    basis: FloatArray
+
+    @property
+    def name(self) -> str:
+        """Run and place: the candidate's stable name."""
+        return f"{self.run.id}#{self.place}"
+
+    @property
+    def finder(self) -> str:
+        """Name of the finder's class."""
+        return str(self.run.provenance["finder"]).rpartition(".")[2]
+
+    @property
+    def title(self) -> str:
+        """Finder and parameters, as the plan has them."""
+        return str(self.run.note.get("title", self.finder))
+
+
+class Grouped(NamedTuple):
+    """A clustering that groups the rows, and where it comes from."""
+
+    run: Run
+    place: int
+    clustering: SubspaceClustering
+    labels: IntArray
+
+
+def groupings(runs: Sequence[Run]) -> list[Grouped]:
+    """The clusterings of the runs that group the rows at all, in order, without repeats."""
+    found = []
+    seen: set[bytes] = set()
+    for run in runs:
+        for place, clustering in enumerate(run.in_table()):
+            if clustering.n_clusters == 0:
+                continue
+            labels = clustering.labels()
+            if not groups_rows(labels):
+                continue
+            inside = members(clustering)
+            key = canonical(labels).tobytes() + clustering.kind.encode()
+            if inside is not None:
+                key += np.packbits(inside).tobytes()
+            if key not in seen:
+                seen.add(key)
+                found.append(Grouped(run, place, clustering, labels))
+    return found
+
+
+def fitting_scorer(found: Sequence[Grouped], scorers: GroupingScorers) -> GroupingScorer:
+    """The scorer for a table in which this was found."""
+    return scorers.fitting((each.labels, each.clustering) for each in found)
+
+
+def scored(found: Sequence[Grouped], scorer: GroupingScorer) -> list[Candidate]:
+    """What was found, as far as it describes the table better than no grouping."""
+    candidates = []
+    for run, place, clustering, labels in found:
+        verdict = scorer(labels, members(clustering))
+        if verdict.gain > 0:
+            candidates.append(
+                Candidate(
+                    run, place, clustering, labels, verdict.score, verdict.gain, verdict.basis
+                )
+            )
+    return candidates
+
+
+def groups_rows(labels: NDArray[Any]) -> bool:
+    """Whether enough rows are in clusters, and not nearly all of them in one."""
+    sizes = np.bincount(labels[labels >= 0])
+    return bool(
+        len(sizes)
+        and sizes.sum() >= LEAST_COVERAGE * len(labels)
+        and sizes.max() <= LARGEST_SHARE * len(labels)
+    )
+
+
+def row_distances(candidates: Sequence[Candidate]) -> FloatArray:
+    """Clustering error between the candidates as groupings of rows."""
+    if len(candidates) < 2:
+        return np.zeros((len(candidates), len(candidates)))
+    rows = [
+        SubspaceClustering(c.clustering.memberships, AxisSubspaces(np.ones((n, 1), dtype=bool)))
+        for c in candidates
+        for n in (c.clustering.n_clusters,)
+    ]
+    return pairwise_distances(rows)

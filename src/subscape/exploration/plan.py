@@ -1,0 +1,334 @@
+"""What is tried on a table: finders, their parameters and seeds, in rungs from cheap to dear.
+
+The plan is a function of the table's shape, the effort and the seed alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from subscape.core.errors import FileFormatError, SubscapeError
+from subscape.files.atomic import write_text_atomically
+from subscape.runs.identity import environment, fingerprint
+from subscape.tables.table import Table
+
+EFFORTS = ("quick", "normal", "thorough")
+
+#: Finders that are not Subscape's own: what do subspaces add to these?
+BASELINES = {
+    "KMeans": "sklearn.cluster",
+    "GaussianMixture": "sklearn.mixture",
+    "HDBSCAN": "sklearn.cluster",
+}
+#: Finders whose time grows with the square of the rows get at most so many.
+MOST_ROWS_SQUARED = 3000
+#: Finders of dense boxes are left out of wider tables.
+MOST_COLUMNS_BOXES = 100
+#: … and ORCLUS, which turns every pair of clusters.
+MOST_COLUMNS_ORCLUS = 60
+#: Finders that need a number of clusters try these.
+NUMBERS = {"quick": (2, 3, 4, 5, 6), "normal": (2, 3, 4, 5, 6, 8), "thorough": tuple(range(2, 13))}
+#: Numbers of clusters per view for searches of several views at once.
+VIEWS = {
+    "quick": ((2, 2), (3, 3), (4, 3), (3, 3, 3)),
+    "normal": ((2, 2), (3, 2), (3, 3), (4, 3), (4, 4), (5, 4), (3, 3, 3), (4, 3, 2), (5, 4, 3)),
+    "thorough": (
+        (2, 2), (3, 2), (3, 3), (4, 2), (4, 3), (4, 4), (5, 3), (5, 4), (6, 4), (2, 2, 2),
+        (3, 2, 2), (3, 3, 2), (3, 3, 3), (4, 3, 2), (4, 4, 3), (5, 4, 3), (6, 4, 3), (4, 4, 3, 2),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One run of the plan.
+
+    Attributes
+    ----------
+    finder : str
+        Name of the estimator's class.
+    parameters : dict
+    seed : int
+    columns : {"all", "numeric", "directions"}
+        The columns it sees. Oriented finders see only numbers; finders that don't care how the
+        table is turned see its principal directions, which are fewer where the table is wide.
+    """
+
+    finder: str
+    parameters: dict[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    columns: str = "all"
+
+    def make(self) -> Any:
+        """The estimator."""
+        return finder_class(self.finder)(**_listed(self.parameters))
+
+    def title(self) -> str:
+        """Name and parameters in one line."""
+        inside = ", ".join(f"{name}={value!r}" for name, value in self.parameters.items())
+        return f"{self.finder}({inside})"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Runs that are done together before anything is decided."""
+
+    name: str
+    entries: tuple[Entry, ...]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What will be tried.
+
+    Attributes
+    ----------
+    effort : str
+    seed : int
+    shape : tuple of int
+        Rows and columns that are searched.
+    rungs : tuple of Rung
+    rounds : int
+        How often, after these, each strong grouping is taken out of the table and the rest is
+        searched for another one.
+    n_null : int
+        Tables without groups, like this one otherwise, to which the results are compared.
+    """
+
+    effort: str
+    seed: int
+    shape: tuple[int, int]
+    rungs: tuple[Rung, ...]
+    rounds: int
+    n_null: int
+
+    @property
+    def n_runs(self) -> int:
+        """Runs of all rungs."""
+        return sum(len(rung.entries) for rung in self.rungs)
+
+    def to_json(self) -> str:
+        """The plan as text; equal plans give equal text."""
+        return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
+
+
+def finder_class(name: str) -> Any:
+    """The class of a finder by its name."""
+    if name in BASELINES:
+        return getattr(importlib.import_module(BASELINES[name]), name)
+    for package in ("subscape.finders",):
+        found = getattr(importlib.import_module(package), name, None)
+        if found is not None:
+            return found
+    raise SubscapeError(f"there is no finder {name!r}")
+
+
+def make_plan(
+    n_rows: int, n_columns: int, n_numeric: int, *, effort: str = "normal", seed: int = 0
+) -> Plan:
+    """Plan of the runs for a table of this shape.
+
+    Parameters
+    ----------
+    n_rows, n_columns : int
+        Rows and columns searched.
+    n_numeric : int
+        How many of the columns are numbers.
+    effort : {"quick", "normal", "thorough"}
+    seed : int
+
+    Examples
+    --------
+    >>> plan = make_plan(500, 12, 12, effort="quick")
+    >>> [rung.name for rung in plan.rungs]
+    ['baselines', 'views', 'axis-aligned', 'oriented']
+    >>> plan == make_plan(500, 12, 12, effort="quick")
+    True
+    """
+    if effort not in EFFORTS:
+        raise SubscapeError(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
+    numbers = [k for k in NUMBERS[effort] if k <= max(2, n_rows // 5)]
+    drafts = [
+        ("baselines", _baselines(n_rows, numbers)),
+        ("views", _views(n_rows, n_columns, effort)),
+        ("axis-aligned", _axis(n_rows, n_columns, numbers, effort)),
+        ("oriented", _oriented(n_rows, n_numeric, numbers, effort)),
+    ]
+    rungs = []
+    place = 0
+    for name, entries in drafts:
+        seeded = []
+        for entry in entries:
+            seeded.append(_seeded(entry, seed, place))
+            place += 1
+        if seeded:
+            rungs.append(Rung(name, tuple(seeded)))
+    return Plan(
+        effort=effort,
+        seed=int(seed),
+        shape=(n_rows, n_columns),
+        rungs=tuple(rungs),
+        rounds={"quick": 3, "normal": 3, "thorough": 4}[effort],
+        n_null={"quick": 20, "normal": 40, "thorough": 99}[effort],
+    )
+
+
+def seed_of(seed: int, *place: int) -> int:
+    """An independent seed for a place in the plan."""
+    return int(np.random.SeedSequence([seed, *place]).generate_state(1)[0] >> 1)
+
+
+def _seeded(entry: Entry, seed: int, place: int) -> Entry:
+    return Entry(entry.finder, entry.parameters, seed_of(seed, place), entry.columns)
+
+
+def _baselines(n_rows: int, numbers: Sequence[int]) -> list[Entry]:
+    entries = [_turned("KMeans", n_clusters=k, n_init=5) for k in numbers]
+    entries += [
+        _turned("GaussianMixture", n_components=k, covariance_type="diag", reg_covar=1e-3)
+        for k in numbers[:4]
+    ]
+    entries.append(_turned("HDBSCAN", min_cluster_size=max(5, n_rows // 50), copy=True))
+    return entries
+
+
+def _turned(finder: str, **parameters: Any) -> Entry:
+    return Entry(finder, parameters, columns="directions")
+
+
+def _views(n_rows: int, n_columns: int, effort: str) -> list[Entry]:
+    if n_columns < 2:
+        return []
+    entries = [_turned("AutoNR")]
+    entries += [_turned("SubKMeans", n_clusters=k) for k in NUMBERS[effort][:5] if k <= n_rows]
+    entries += [
+        several_views(numbers)
+        for numbers in VIEWS[effort]
+        if len(numbers) < n_columns and max(numbers) <= n_rows // 5
+    ]
+    return entries
+
+
+def several_views(numbers: Sequence[int]) -> Entry:
+    """A search for views of these numbers of clusters at once, with room for noise."""
+    return _turned("NrKMeans", n_clusters=[*numbers, 1], n_init=8, n_escapes=0)
+
+
+def _axis(n_rows: int, n_columns: int, numbers: Sequence[int], effort: str) -> list[Entry]:
+    if n_columns < 2:
+        return []
+    entries = [Entry("LAC", {"n_clusters": k}) for k in numbers]
+    if n_columns <= MOST_COLUMNS_BOXES:
+        entries += [Entry("MineClus"), Entry("MineClus", {"overlap": True}), Entry("P3C")]
+    entries += [Entry("PROCLUS", {"n_clusters": k}) for k in numbers if k > 2]
+    if effort != "quick" and n_columns <= MOST_COLUMNS_BOXES:
+        entries += [Entry("DOC"), Entry("HARP")]
+        entries += [Entry("SSPC", {"n_clusters": k}) for k in numbers if k > 2]
+    return entries
+
+
+def _oriented(n_rows: int, n_numeric: int, numbers: Sequence[int], effort: str) -> list[Entry]:
+    if n_numeric < 3 or n_numeric > 200:
+        return []
+    entries = [
+        Entry("KFlats", {"n_clusters": k, "n_init": 5}, columns="numeric") for k in numbers[:4]
+    ]
+    if effort != "quick" and n_numeric <= MOST_COLUMNS_ORCLUS:
+        entries += [Entry("ORCLUS", {"n_clusters": k}, columns="numeric") for k in numbers[:4]]
+        if n_rows <= MOST_ROWS_SQUARED and n_numeric <= 30:
+            entries += [Entry(name, columns="numeric") for name in ("COPAC", "LMCLUS")]
+    return entries
+
+
+def _listed(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters with tuples where a plan that was read from a file has lists."""
+    return {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in parameters.items()
+    }
+
+
+# -- the plan of a study in its folder, and whether an exploration may go on there -----------------
+
+
+NAME = "plan.json"
+
+#: What a difference in each part of the identity is called.
+PARTS = {
+    "table": "the table has changed",
+    "given": "the given groupings have changed",
+    "plan": "effort, seed or shape have changed",
+    "version": "it was made by another version of Subscape",
+    "kernels": "it was made with other kernels",
+    "rows": "another number of rows is searched",
+}
+
+
+def check_plan(
+    folder: Path,
+    plan: Plan,
+    table: Table,
+    given: Mapping[str, NDArray[Any]],
+    n_searched: int,
+    resume: bool,
+) -> None:
+    """Write the plan into the folder, or see that the one that is there is the same."""
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / NAME
+    now = {
+        "table": fingerprint_of(table),
+        "given": {name: fingerprint(labels) for name, labels in given.items()},
+        "rows": n_searched,
+        "plan": json.loads(json.dumps(asdict(plan))),
+        **environment(),
+    }
+    if not path.exists():
+        leftovers = [p.name for p in folder.iterdir() if not p.name.startswith(".")]
+        # --check wrote that one.
+        leftovers = [name for name in leftovers if name != "columns.csv"]
+        if leftovers and not resume:
+            raise SubscapeError(
+                f"the folder {folder} is not empty ({', '.join(sorted(leftovers)[:3])}); choose "
+                "another one, so that nothing is mixed up"
+            )
+        text = json.dumps(now, indent=1, sort_keys=True) + "\n"
+        write_text_atomically(path, text)
+        return
+    if not resume:
+        raise SubscapeError(
+            f"the folder {folder} holds a study already; resume it (--resume), or choose another"
+        )
+    try:
+        before = json.loads(path.read_text())
+        changed = [words for part, words in PARTS.items() if before[part] != now[part]]
+    except (ValueError, KeyError, TypeError):
+        raise FileFormatError(f"{path} is not the plan of a study") from None
+    if changed:
+        raise SubscapeError(
+            f"the study in {folder} can't be resumed: {', and '.join(changed)}; choose another "
+            "folder for a new study"
+        )
+
+
+def fingerprint_of(table: Table) -> str:
+    """A short name of all contents of a table."""
+    numbers = table.X.toarray() if sparse.issparse(table.X) else table.X
+    parts = [fingerprint(np.asarray(numbers), table.numeric_names)]
+    for column in table.schema:
+        if column.name in table.others:
+            parts.append(fingerprint(np.asarray(table.others[column.name])))
+            parts.append(json.dumps([column.name, column.role, column.levels]))
+    if table.row_names is not None:
+        parts.append(json.dumps(table.row_names))
+    import hashlib
+
+    return hashlib.blake2b("\n".join(parts).encode(), digest_size=12).hexdigest()

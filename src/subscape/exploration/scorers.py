@@ -1,0 +1,114 @@
+"""By which of two descriptions the groupings of a table are scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.types import BoolArray, FloatArray
+
+from .boxes import BoxCode, Boxes
+from .separation import Grouping, GroupingScorer, Separation
+
+
+class BoxScorer(GroupingScorer):
+    """GroupingScorers groupings by boxes: each cluster narrow in features of its own.
+
+    Parameters
+    ----------
+    like : GroupingScorer
+        Of the same table, by directions that tell clusters apart. It still says what these are.
+    """
+
+    def __init__(self, like: GroupingScorer) -> None:
+        self.has_columns = like.has_columns
+        self.directions = like.directions
+        self.Z = like.Z
+        self._known = like._known
+        self.code = BoxCode(self.Z)
+        self._boxes: dict[bytes, Boxes] = {}
+
+    def like(self, Z: FloatArray) -> GroupingScorer:
+        """A scorer of this kind for another table."""
+        return BoxScorer(GroupingScorer(Z))
+
+    def rest(self, groupings: Sequence[Grouping]) -> GroupingScorer:
+        """A scorer of the table with the boxes of groupings as wide as all the rest."""
+        scorer = self
+        for labels, memberships in groupings:
+            inside = _memberships(labels) if memberships is None else memberships
+            scorer = BoxScorer(GroupingScorer(scorer.code.project_out(inside)))
+        return scorer
+
+    def boxes(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Boxes:
+        """The boxes of the clusters; -1 is noise."""
+        inside = _memberships(labels) if memberships is None else memberships
+        key = np.packbits(inside).tobytes() + len(inside).to_bytes(8, "little")
+        if key not in self._boxes:
+            self._boxes[key] = self.code.told(inside)
+        return self._boxes[key]
+
+    def __call__(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
+        """How well boxes describe the rows, and the directions that tell the clusters apart."""
+        told = self.boxes(labels, memberships)
+        return Separation(told.gain, told.entropy, super().__call__(labels).basis, np.zeros(0))
+
+
+class GroupingScorers:
+    """The scorers of a table, and which of them is the right one.
+
+    Some tables are described better by clusters that are each narrow in a few features of their
+    own (boxes), others by clusters that are told apart in a few directions, whatever they are in
+    all others. Both are measured against the values and correlations of the columns, and the
+    description by which some grouping gains most is the one by which all are scored. Boxes are
+    not looked for in wide tables, and only in clusterings with axis-aligned subspaces.
+
+    Parameters
+    ----------
+    directions : GroupingScorer
+        Of the table.
+    """
+
+    def __init__(self, directions: GroupingScorer) -> None:
+        self.directions = directions
+        self.boxes: BoxScorer | None = None
+        #: Directions on the scale of boxes: columns as normal scores.
+        self._scores: GroupingScorer | None = None
+        if directions.has_columns and directions.Z.shape[1] > 1:
+            self.boxes = BoxScorer(directions)
+            self._scores = GroupingScorer(self.boxes.code.scores)
+
+    def fitting(self, found: Iterable[tuple[NDArray[Any], SubspaceClustering]]) -> GroupingScorer:
+        """The scorer for a table in which these groupings (labels, clusters) were found."""
+        if self.boxes is None or self._scores is None:
+            return self.directions
+        found = list(found)
+        by_boxes = [
+            self.boxes.boxes(labels, members(clustering)).gain
+            for labels, clustering in found
+            if clustering.kind == "axis"
+        ]
+        most = max(by_boxes, default=0.0)
+        if most <= 0:
+            return self.directions
+        # The clearest first: one that gains more is enough.
+        order = sorted(found, key=lambda each: -self.directions(each[0]).gain)
+        if any(self._scores(labels).gain >= most for labels, _ in order):
+            return self.directions
+        return self.boxes
+
+
+def members(clustering: SubspaceClustering) -> BoolArray | None:
+    """Memberships of a clustering whose rows may be in several clusters; else None."""
+    if not clustering.is_hard or clustering.is_row_disjoint:
+        return None
+    return np.asarray(clustering.memberships.toarray() > 0)
+
+
+def _memberships(labels: NDArray[Any]) -> BoolArray:
+    numbers = np.unique(labels[labels >= 0])
+    return np.asarray(labels == numbers[:, None])

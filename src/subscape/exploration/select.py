@@ -1,0 +1,243 @@
+"""Which groupings to report: those that together tell most about the table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from subscape.core.types import BoolArray, IndexArray, IntArray
+
+from .information import joint_labels, novelty
+from .separation import Grouping, GroupingScorer, Separation
+
+#: A grouping must gain, per nat that it tells, this share of what the best one gains.
+LEAST_RATE = 0.15
+#: A view must tell at least this share of its information beyond the others.
+LEAST_NOVELTY = 0.4
+#: Share of its information that an independent grouping has in common with others by chance.
+CHANCE = 0.1
+#: Information that a finer grouping may lack of a coarser one.
+SLACK = 0.2
+#: At most so many groupings are looked at, and rows of the table, and views reported.
+MOST_LOOKED_AT = 120
+MOST_ROWS = 4000
+MOST_VIEWS = 12
+#: Groupings that are tried in the place of one, and those of which pairs are exchanged.
+MOST_SWAPS = 6
+MOST_PAIRED = 5
+#: Nats per row by which a change must be better.
+LEAST_CHANGE = 1e-3
+MOST_CHANGES = 30
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A grouping that is reported.
+
+    Attributes
+    ----------
+    place : int
+        Among those given.
+    score : float
+        The smaller of two: in the table, and in what the better ones leave of it.
+    """
+
+    place: int
+    score: float
+
+
+def choose_views(
+    scorer: GroupingScorer,
+    labels: Sequence[IntArray],
+    known: Sequence[IntArray] = (),
+    memberships: Sequence[BoolArray] | None = None,
+) -> list[Chosen]:
+    """Choose groupings that together describe the table best, the clearest first.
+
+    Each is scored in what is left of the table without the directions of all the others. So a
+    product of two groupings is worth less than the two (it needs more clusters for the same), a
+    mixture or a coarser version less than the grouping itself, and a repetition nothing. The
+    choice begins with the clearest, goes on with the clearest in what is left, and is then changed
+    (one dropped, exchanged, or replaced by several) as long as that describes more.
+
+    Parameters
+    ----------
+    scorer : GroupingScorer
+        Of the table.
+    labels : sequence of label vectors
+        The groupings to choose from.
+    known : sequence of label vectors
+        Groupings that shall not be reported again.
+    memberships : sequence of bool arrays of shape (n_clusters, n_rows), optional
+        Of the groupings, where rows may be in several clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.repeat([0, 1], 60), np.tile([0, 1], 60)
+    >>> noise = np.random.default_rng(0).normal(size=(120, 3))
+    >>> Z = noise + 6 * np.column_stack([a, b, 0 * a])
+    >>> sorted(chosen.place for chosen in choose_views(GroupingScorer(Z), [a, b, 2 * a + b]))
+    [0, 1]
+    """
+    if not len(labels):
+        return []
+    rows: slice | IndexArray = slice(None)
+    if len(scorer.Z) > MOST_ROWS:
+        rows = np.linspace(0, len(scorer.Z) - 1, MOST_ROWS).astype(np.intp)
+    members = [None] * len(labels) if memberships is None else [m[:, rows] for m in memberships]
+    groupings = list(zip([each[rows] for each in labels], members, strict=True))
+    search = _Search(scorer.like(scorer.Z[rows]), groupings, [each[rows] for each in known])
+    return search.ordered(search.improved(search.extended(())))
+
+
+class _Search:
+    def __init__(
+        self, scorer: GroupingScorer, groupings: Sequence[Grouping], known: Sequence[IntArray]
+    ) -> None:
+        self.scorer = scorer
+        self.given: list[Grouping] = [(labels, None) for labels in known]
+        self.known = np.zeros(len(scorer.Z), dtype=np.int64)
+        for given in known:
+            self.known = joint_labels(self.known, given)
+        self.groupings = groupings
+        self.labels = [labels for labels, _ in groupings]
+        self.whole = [scorer(*each) for each in groupings]
+        scores = np.array([found.score for found in self.whole])
+        order = np.argsort(-scores, kind="stable")[:MOST_LOOKED_AT]
+        self.places = [int(i) for i in order if scores[i] > 0]
+        self.cost = LEAST_RATE * float(scores.max(initial=0.0))
+        self._fresh: dict[tuple[int, frozenset[int]], float] = {}
+        self._seen: dict[tuple[int, frozenset[int]], Separation] = {}
+        #: The last one is kept: many groupings in a row are scored in the same rest.
+        self._rest: tuple[frozenset[int], GroupingScorer] | None = None
+
+    def scored(self, place: int, others: Iterable[int]) -> Separation:
+        """A grouping in what others leave of the table."""
+        others = frozenset(others)
+        key = (place, others)
+        if key not in self._seen:
+            if self._rest is None or self._rest[0] != others:
+                taken_out = [*self.given, *(self.groupings[i] for i in sorted(others))]
+                self._rest = others, self.scorer.rest(taken_out)
+            self._seen[key] = self._rest[1](*self.groupings[place])
+        return self._seen[key]
+
+    def gain(self, place: int, others: Iterable[int]) -> float:
+        """Nats per row that a grouping gains in what others leave of the table.
+
+        Groupings that have nothing to do with each other are a little correlated by chance: with
+        each direction taken out, about one part in n of the spread between the clusters becomes
+        spread within them. As much as chance may blur a grouping is made up for, if by its labels
+        it is as good as independent of the others.
+        """
+        found, whole = self.scored(place, others), self.whole[place]
+        if self.fresh(place, others) < 1 - CHANCE:
+            return min(whole.gain, found.gain)
+        taken_out = sum(len(self.whole[i].ratios) for i in others)
+        parts = (taken_out + 2 * np.sqrt(2 * taken_out)) / len(self.known)
+        blurred = 0.5 * np.log1p(parts * whole.ratios).sum()
+        return float(min(whole.gain, found.gain + blurred))
+
+    def score(self, place: int, others: Iterable[int]) -> float:
+        """The same per nat that it tells."""
+        return replace(self.whole[place], gain=self.gain(place, others)).score
+
+    def worth(self, place: int, others: Iterable[int]) -> float:
+        """Nats per row that a grouping adds to others, less what it must gain at least."""
+        return self.gain(place, others) - self.cost * self.whole[place].entropy
+
+    def value(self, chosen: Sequence[int]) -> float:
+        """Nats per row that a choice tells."""
+        return sum(self.worth(i, set(chosen) - {i}) for i in chosen)
+
+    def fresh(self, place: int, others: Iterable[int]) -> float:
+        """Share of what a grouping tells that others, and what is known, don't."""
+        key = (place, frozenset(others))
+        if key not in self._fresh:
+            joint = self.known
+            for other in sorted(key[1]):
+                joint = joint_labels(joint, self.labels[other])
+            self._fresh[key] = novelty(self.labels[place], joint)
+        return self._fresh[key]
+
+    def candidates(self, chosen: Sequence[int]) -> list[int]:
+        """What could be added to a choice."""
+        if len(chosen) >= MOST_VIEWS:
+            return []
+        return [
+            i
+            for i in self.places
+            if i not in chosen
+            and self.worth(i, chosen) > LEAST_CHANGE
+            and self.fresh(i, chosen) >= LEAST_NOVELTY
+        ]
+
+    def clarity(self, place: int, others: Sequence[int]) -> float:
+        """How clearly a grouping stands out, in the table and without others, and how new it is."""
+        return self.score(place, others) * self.fresh(place, others)
+
+    def extended(self, chosen: tuple[int, ...], barred: int = -1) -> tuple[int, ...]:
+        """A choice with the clearest of the rest added, and so on."""
+        while True:
+            able = [i for i in self.candidates(chosen) if i != barred]
+            if not able:
+                return chosen
+            longer = (*chosen, max(able, key=lambda i: self.clarity(i, chosen)))
+            if self.value(longer) <= self.value(chosen) + LEAST_CHANGE:
+                return chosen
+            chosen = longer
+
+    def improved(self, chosen: tuple[int, ...]) -> tuple[int, ...]:
+        """Change a choice as long as it tells more."""
+        for _ in range(MOST_CHANGES):
+            for near in (self.changes, self.changes_of_two):
+                best = max(near(chosen), key=self.value, default=chosen)
+                if self.value(best) > self.value(chosen) + LEAST_CHANGE:
+                    chosen = best
+                    break
+            else:
+                break
+        return chosen
+
+    def changes(self, chosen: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Choices with one grouping dropped or exchanged, or several merged into one."""
+        near = []
+        for place in chosen:
+            less = tuple(i for i in chosen if i != place)
+            near += [less, self.extended(less, barred=place)]
+            able = sorted(self.candidates(less), key=lambda i: -self.worth(i, less))
+            near += [(*less, i) for i in able[:MOST_SWAPS] if i != place]
+        for i in self.places:
+            # Clusters of two that are reported may be merged clusters of one.
+            told = [j for j in chosen if novelty(self.labels[j], self.labels[i]) <= SLACK]
+            if len(told) > 1 and i not in chosen:
+                near.append((*(j for j in chosen if j not in told), i))
+        return near
+
+    def changes_of_two(self, chosen: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Choices with two groupings exchanged: each may have had a part of the other."""
+        near = []
+        for pair in combinations(chosen[:MOST_PAIRED], 2):
+            less = tuple(i for i in chosen if i not in pair)
+            able = sorted(self.candidates(less), key=lambda i: -self.clarity(i, less))
+            for first in able[:MOST_SWAPS]:
+                one = (*less, first)
+                rest = self.candidates(one)
+                if rest:
+                    near.append((*one, max(rest, key=lambda i: self.worth(i, one))))
+        return near
+
+    def ordered(self, chosen: Sequence[int]) -> list[Chosen]:
+        """The choice from the clearest to the least clear, each without those before."""
+        left = list(chosen)
+        done: list[Chosen] = []
+        while left:
+            before = [one.place for one in done]
+            scores = [self.score(i, before) for i in left]
+            first = int(np.argmax(scores))
+            done.append(Chosen(left.pop(first), float(scores[first])))
+        return done

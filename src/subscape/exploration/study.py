@@ -1,0 +1,631 @@
+"""What an exploration found: views, the runs behind them, and how they were scored."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import FileFormatError, SubscapeError, count
+from subscape.core.markup import card
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.files.archive import load, save
+from subscape.files.atomic import write_atomically, write_text_atomically
+from subscape.files.labels import harmless
+from subscape.tables.table import Table
+
+from .explain import FeatureFact
+from .new_rows import new_rows, read_as_explored
+from .preparation import Recipe
+from .rule import Rule
+from .verdict import probability, verdict
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One way to group the rows.
+
+    Attributes
+    ----------
+    number : int
+        Rank, from 1.
+    clustering : SubspaceClustering
+        Over all rows and features of the table, in its original columns; the largest cluster
+        first.
+    row_confidence : array of shape (n_rows,)
+        How sure each row is where it is, from 0 to 1: votes of the runs for rows that were
+        searched, probability under the view's rule for the others.
+    finders : tuple of str
+        Finders that found it, the best first.
+    run_ids, titles : tuple of str
+        Their runs, and finder with parameters, the best first.
+    score : float
+        How clearly it stands out: nats per row gained by telling the clusters apart, per nat that
+        the cluster's number tells.
+    p_value : float
+        Probability that the search finds something as clear in a table without groups.
+    stability : float
+        Agreement (adjusted Rand index) with what is found on samples of the rows.
+    replication : float
+        Agreement of the two halves of the rows about the second half.
+    cluster_stability, cluster_p_values : arrays of shape (n_clusters,)
+    facts : tuple, per cluster, of tuples of FeatureFact
+        The features of every cluster, the most telling first (of wide tables the first 1000).
+    descriptions : tuple of str
+        Every cluster in words.
+    coordinates : array of shape (n_shown, 2)
+        The shown rows (``Study.shown_rows``) in the two directions that tell the clusters apart
+        best.
+    loadings : array of shape (n_features, 2)
+        How much each feature takes part in these directions; numbers with their sign.
+    missing_redundancy : float
+        How much of the grouping is explained by which cells are missing, from 0 to 1.
+    rule : Rule
+        For rows that were not searched and for new ones.
+    """
+
+    number: int
+    clustering: SubspaceClustering
+    row_confidence: FloatArray
+    finders: tuple[str, ...]
+    run_ids: tuple[str, ...]
+    titles: tuple[str, ...]
+    score: float
+    p_value: float
+    stability: float
+    replication: float
+    cluster_stability: FloatArray
+    cluster_p_values: FloatArray
+    facts: tuple[tuple[FeatureFact, ...], ...]
+    descriptions: tuple[str, ...]
+    coordinates: FloatArray
+    loadings: FloatArray
+    missing_redundancy: float
+    rule: Rule
+
+    @property
+    def labels(self) -> IntArray:
+        """The cluster of each row, -1 for none."""
+        return self.clustering.labels()
+
+    @property
+    def n_clusters(self) -> int:
+        return self.clustering.n_clusters
+
+    @property
+    def is_explained_by_missing(self) -> bool:
+        """Whether the grouping mostly says which cells are missing."""
+        return self.missing_redundancy > 0.5
+
+    def telling_features(self, most: int = 4) -> list[str]:
+        """The features that tell most about the clusters, over all of them."""
+        sums: dict[str, float] = {}
+        for size, listed in zip(self.clustering.sizes, self.facts, strict=True):
+            for fact in listed:
+                if fact.is_own:
+                    told = float(size) * fact.information
+                    sums[fact.feature] = sums.get(fact.feature, 0.0) + told
+        return sorted(sums, key=lambda name: -sums[name])[:most]
+
+    def _repr_html_(self) -> str:
+        head = ["cluster", "rows", "stability", "p", "where"]
+        lines = [
+            [
+                k, float(self.clustering.sizes[k]), float(self.cluster_stability[k]),
+                float(self.cluster_p_values[k]), self.descriptions[k].partition("; ")[2],
+            ]
+            for k in range(self.n_clusters)
+        ]  # fmt: skip
+        return card("View", repr(self).removeprefix("View "), head, lines, noun="cluster")
+
+    def __repr__(self) -> str:
+        return (
+            f"View {self.number}: {count(self.n_clusters, 'cluster')}, "
+            f"{probability(self.p_value)}, stability {self.stability:.2f}, "
+            f"found by {', '.join(self.finders[:4])}"
+        )
+
+
+@dataclass(frozen=True)
+class Result:
+    """One clustering that a run found.
+
+    Attributes
+    ----------
+    name : str
+        Run and place within it.
+    finder, title : str
+    n_clusters : int
+    score : float
+    seconds : float
+    view : int
+        Number of the view it belongs to; 0 for none.
+    x, y : float
+        Its place on the map of all results: near ones are alike.
+    """
+
+    name: str
+    finder: str
+    title: str
+    n_clusters: int
+    score: float
+    seconds: float
+    view: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """All views of a table, ranked.
+
+    Attributes
+    ----------
+    views : tuple of View
+    results : tuple of Result
+        Every clustering that some run found, in the order of the plan.
+    distances : array of shape (n_results, n_results)
+        Clustering error between them, as groupings of rows.
+    failures : tuple of (str, str)
+        Runs that failed: finder with parameters, and why.
+    between_views : array of shape (n_views, n_views)
+        Share of information that two views have in common (0 = independent, 1 = the same).
+    table_schema : tuple of dict
+        Name, role, kind and note of each column of the table.
+    shape : tuple of int
+        Rows and features of the table.
+    feature_names : tuple of str
+    row_names : tuple of str or None
+    searched_rows, shown_rows : int arrays
+        Rows that were searched, and those of them in the pictures.
+    chance : tuple of float
+        Best score on each table without groups.
+    notes : tuple of str
+        What was done with the table, in sentences.
+    settings : dict
+        Effort, seed, time, rows searched, versions.
+    recipes : tuple of Recipe
+        How the searched columns are made from a table's.
+    truth : tuple of dict
+        For each known grouping that was given for comparison: its name, and per view ARI and NMI.
+    is_provisional : bool
+        Whether the exploration was stopped before its end.
+    """
+
+    views: tuple[View, ...]
+    results: tuple[Result, ...]
+    distances: FloatArray
+    failures: tuple[tuple[str, str], ...]
+    between_views: FloatArray
+    table_schema: tuple[dict[str, Any], ...]
+    shape: tuple[int, int]
+    feature_names: tuple[str, ...]
+    row_names: tuple[str, ...] | None
+    searched_rows: IndexArray
+    shown_rows: IndexArray
+    chance: tuple[float, ...]
+    notes: tuple[str, ...]
+    settings: dict[str, Any]
+    recipes: tuple[Recipe, ...]
+    truth: tuple[dict[str, Any], ...] = ()
+    is_provisional: bool = False
+    folder: str | None = field(default=None, compare=False)
+
+    #: Views with a larger p-value are no better than chance.
+    LEVEL = 0.01
+
+    @property
+    def significant_views(self) -> tuple[View, ...]:
+        """Views that are better than chance."""
+        return tuple(view for view in self.views if view.p_value <= self.LEVEL)
+
+    @property
+    def verdict(self) -> str:
+        """The answer in words."""
+        return verdict(self)
+
+    def __iter__(self) -> Iterator[View]:
+        return iter(self.views)
+
+    def __len__(self) -> int:
+        return len(self.views)
+
+    def __getitem__(self, number: int) -> View:
+        """A view by its number, from 1."""
+        if not 1 <= number <= len(self.views):
+            raise SubscapeError(f"views are numbered 1 to {len(self.views)}, there is no {number}")
+        return self.views[number - 1]
+
+    def label_matrix(self) -> IntArray:
+        """Labels of all rows, one column per view."""
+        if not self.views:
+            return np.empty((self.shape[0], 0), dtype=np.int64)
+        return np.column_stack([view.labels for view in self.views])
+
+    def to_records(self) -> list[dict[str, Any]]:
+        """One dictionary per cluster of each view."""
+        records = []
+        for view in self.views:
+            for k in range(view.n_clusters):
+                own = [fact.feature for fact in view.facts[k] if fact.is_own]
+                records.append(
+                    {
+                        "view": view.number,
+                        "cluster": k,
+                        "rows": int(view.clustering.sizes[k]),
+                        "share": float(view.clustering.sizes[k] / self.shape[0]),
+                        "stability": float(view.cluster_stability[k]),
+                        "p_value": float(view.cluster_p_values[k]),
+                        "view_stability": view.stability,
+                        "view_p_value": view.p_value,
+                        "features": ", ".join(own[:10]),
+                        "description": view.descriptions[k],
+                    }
+                )
+        return records
+
+    def to_frame(self) -> Any:
+        """The clusters of all views as a pandas data frame."""
+        import pandas as pd
+
+        return pd.DataFrame.from_records(self.to_records())
+
+    def predict(self, X: Any, view: int = 1) -> IntArray:
+        """The clusters of new rows in one view.
+
+        Parameters
+        ----------
+        X : table, data frame, path or array with the columns of the table that was explored
+            Columns are found by name and read as they were in that table: nominal levels by
+            their text, else by their value (1 is a spelling of the level 01, and of True among
+            True and False). How many values match no level is told by a warning.
+        view : int, default=1
+            Number of the view.
+
+        Returns
+        -------
+        array of int
+            Cluster numbers, -1 for rows in none.
+        """
+        return self[view].rule(self.prepared(X))[0]
+
+    def prepared(self, X: Any) -> FloatArray:
+        """New rows in the columns that were searched."""
+        found = new_rows(self.recipes, as_table(X, self.feature_names, self.table_schema))
+        for note in found.notes:
+            warnings.warn(note, UserWarning, stacklevel=2)
+        return found.X
+
+    def write_anndata(self, adata: Any, key_added: str = "subscape") -> None:
+        """Write the views into the AnnData object that was explored, in place.
+
+        View 1 becomes ``adata.obs["subscape_view1"]`` (clusters as categories, missing for rows in
+        none), ``adata.obs["subscape_view1_confidence"]``, ``adata.obsm["subscape_view1"]``
+        (memberships, one column per cluster) and ``adata.varm["subscape_view1"]`` (how relevant
+        each variable is to each cluster); ``adata.uns["subscape"]`` has the verdict, the trust in
+        every view, the clusters in words, and how they were found. What an earlier study wrote
+        under the same key is replaced.
+
+        Parameters
+        ----------
+        adata : AnnData
+            Rows are found by their names, else by order; rows that were not explored get no
+            cluster. Where the features that were explored are no variables of the object
+            (``use_rep``), their relevance is in ``uns``.
+        key_added : str, default="subscape"
+            How all names begin.
+
+        Examples
+        --------
+        >>> import anndata
+        >>> import numpy as np
+        >>> from subscape.testing.studies import planted_study
+        >>> study = planted_study(60, n_clusters=(3, 2))  # or subscape.explore(adata)
+        >>> adata = anndata.AnnData(np.zeros(study.shape))
+        >>> study.write_anndata(adata)
+        >>> list(adata.obs["subscape_view1"].cat.categories)
+        ['0', '1', '2']
+        >>> adata.obsm["subscape_view2"].shape
+        (60, 2)
+        """
+        from .annotation import annotate
+
+        annotate(self, adata, key_added)
+
+    def save(self, folder: Any) -> Any:
+        """Write the study into a folder; see :func:`load_study`."""
+        return save_study(self, folder)
+
+    def __repr__(self) -> str:
+        lines = [self.verdict, *(f"  {view!r}" for view in self.views)]
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = ["view", "clusters", "p", "stability", "tells most", "found by"]
+        lines = [
+            [
+                view.number, view.n_clusters, float(view.p_value), float(view.stability),
+                ", ".join(view.telling_features()), ", ".join(view.finders[:4]),
+            ]
+            for view in self.views
+        ]  # fmt: skip
+        return card("Study", self.verdict, head, lines, noun="view")
+
+
+def as_table(
+    X: Any,
+    names: tuple[str, ...] | None = None,
+    schema: Sequence[Mapping[str, Any]] = (),
+) -> Table:
+    """A table of whatever was given; plain arrays get the names of the features.
+
+    Files and frames are read by the ``schema`` of a table that was explored, if there is one.
+    """
+    if isinstance(X, Table):
+        return X
+    if isinstance(X, (np.ndarray, list, tuple)):
+        array = np.asarray(X)
+        fits = names is not None and array.ndim == 2 and array.shape[1] == len(names)
+        return Table.from_array(array, feature_names=names if fits else None)
+    return read_as_explored(X, schema)
+
+
+# -- A study in a folder: the views as clusterings, everything else as plain text and arrays -------
+
+
+FORMAT = "subscape-study/1"
+NAME = "study.json"
+
+#: Rows written at a time.
+BLOCK = 50_000
+#: Arrays of a view that are kept in one file for all views.
+VIEW_ARRAYS = ("row_confidence", "cluster_stability", "cluster_p_values", "coordinates", "loadings")
+RULE_ARRAYS = ("basis", "centres", "spreads", "shares", "numbers")
+STUDY_ARRAYS = ("distances", "between_views", "searched_rows", "shown_rows")
+
+
+def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
+    """Write a study into a folder, file by file, each complete or not there.
+
+    ``study.json`` is written last, so that a folder that has it is whole.
+    """
+    home = Path(folder)
+    (home / "views").mkdir(parents=True, exist_ok=True)
+    arrays = {name: getattr(study, name) for name in STUDY_ARRAYS}
+    for view in study.views:
+        save(home / "views" / f"view_{view.number}.subscape", view.clustering, force=True)
+        arrays |= {f"view{view.number}_{name}": getattr(view, name) for name in VIEW_ARRAYS}
+        arrays |= {f"rule{view.number}_{name}": getattr(view.rule, name) for name in RULE_ARRAYS}
+    _write(home / "views" / "arrays.npz", lambda stream: np.savez_compressed(stream, **arrays))
+    _write(home / "labels.csv", lambda stream: write_labels(study, stream))
+    write_text_atomically(home / "clusters.csv", clusters_csv(study), force=True)
+    timings = json.dumps({r.name: r.seconds for r in study.results})
+    write_text_atomically(home / "timings.json", timings, force=True)
+    write_text_atomically(home / NAME, _json(_as_plain(study)), force=True)
+    return home
+
+
+def load_study(folder: str | os.PathLike[str]) -> Study:
+    """Read a study that was saved.
+
+    Parameters
+    ----------
+    folder : path
+
+    Returns
+    -------
+    Study
+    """
+    home = Path(folder)
+    path = home / NAME
+    if not path.exists():
+        unfinished = (home / "plan.json").exists()
+        hint = "; it was begun but not finished, go on with --resume" if unfinished else ""
+        raise FileNotFoundError(f"{home} holds no study ({NAME} is missing){hint}")
+    try:
+        kept = json.loads(path.read_text())
+        if kept["format"] != FORMAT:
+            raise FileFormatError(
+                f"{path} has format {kept['format']!r}, this version reads {FORMAT!r}"
+            )
+        with np.load(home / "views" / "arrays.npz", allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        seconds = json.loads((home / "timings.json").read_text())
+        return _from_plain(kept, arrays, seconds, home)
+    except (KeyError, TypeError, json.JSONDecodeError) as error:
+        raise FileFormatError(f"{path} is not the file of a study: {error!r}") from None
+
+
+def _as_plain(study: Study) -> dict[str, Any]:
+    return {
+        "format": FORMAT,
+        "verdict": study.verdict,
+        "views": [
+            {
+                "number": view.number,
+                "finders": view.finders,
+                "run_ids": view.run_ids,
+                "titles": view.titles,
+                **{
+                    name: _number(getattr(view, name))
+                    for name in ("score", "p_value", "stability", "replication")
+                },
+                "missing_redundancy": view.missing_redundancy,
+                "rule_agreement": view.rule.agreement,
+                "descriptions": view.descriptions,
+                "facts": [[_fact(fact) for fact in listed] for listed in view.facts],
+            }
+            for view in study.views
+        ],
+        "results": [
+            {k: v for k, v in vars(result).items() if k != "seconds"} for result in study.results
+        ],
+        "failures": study.failures,
+        "table_schema": study.table_schema,
+        "shape": study.shape,
+        "feature_names": study.feature_names,
+        "row_names": study.row_names,
+        "chance": study.chance,
+        "notes": study.notes,
+        "settings": study.settings,
+        "recipes": [vars(recipe) for recipe in study.recipes],
+        "truth": study.truth,
+        "is_provisional": study.is_provisional,
+    }
+
+
+def _json(kept: dict[str, Any]) -> str:
+    """One entry per line: indented throughout, a wide table's study would take seconds."""
+    lines = [f"{json.dumps(k)}: {json.dumps(kept[k], sort_keys=True)}" for k in sorted(kept)]
+    return "{\n" + ",\n".join(lines) + "\n}\n"
+
+
+def _fact(fact: FeatureFact) -> dict[str, Any]:
+    return {k: _number(v) if isinstance(v, float) else v for k, v in vars(fact).items()}
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _from_plain(
+    kept: dict[str, Any], arrays: dict[str, Any], seconds: dict[str, float], home: Path
+) -> Study:
+    views = []
+    for entry in kept["views"]:
+        number = int(entry["number"])
+        rule = Rule(
+            **{name: arrays[f"rule{number}_{name}"] for name in RULE_ARRAYS},
+            agreement=float(entry["rule_agreement"]),
+        )
+        views.append(
+            View(
+                number=number,
+                clustering=load(home / "views" / f"view_{number}.subscape"),
+                finders=tuple(entry["finders"]),
+                run_ids=tuple(entry["run_ids"]),
+                titles=tuple(entry["titles"]),
+                score=_read_number(entry["score"]),
+                p_value=_read_number(entry["p_value"]),
+                stability=_read_number(entry["stability"]),
+                replication=_read_number(entry["replication"]),
+                missing_redundancy=float(entry["missing_redundancy"]),
+                descriptions=tuple(entry["descriptions"]),
+                facts=tuple(
+                    tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]
+                ),
+                rule=rule,
+                **{name: arrays[f"view{number}_{name}"] for name in VIEW_ARRAYS},
+            )
+        )
+    return Study(
+        views=tuple(views),
+        results=tuple(
+            Result(**result, seconds=float(seconds.get(result["name"], 0.0)))
+            for result in kept["results"]
+        ),
+        **{name: arrays[name] for name in STUDY_ARRAYS},
+        failures=tuple((str(a), str(b)) for a, b in kept["failures"]),
+        table_schema=tuple(kept["table_schema"]),
+        shape=(int(kept["shape"][0]), int(kept["shape"][1])),
+        feature_names=tuple(kept["feature_names"]),
+        row_names=None if kept["row_names"] is None else tuple(kept["row_names"]),
+        chance=tuple(kept["chance"]),
+        notes=tuple(kept["notes"]),
+        settings=kept["settings"],
+        recipes=tuple(_read_recipe(recipe) for recipe in kept["recipes"]),
+        truth=tuple(kept["truth"]),
+        is_provisional=bool(kept["is_provisional"]),
+        folder=str(home),
+    )
+
+
+def _read_number(kept: float | None) -> float:
+    """A number that JSON can't hold is None there."""
+    return float("nan") if kept is None else float(kept)
+
+
+def _read_fact(kept: dict[str, Any]) -> FeatureFact:
+    numbers = ("low", "high", "overall_low", "overall_high", "effect")
+    if kept["level"] is None:
+        kept = kept | {name: float("nan") for name in numbers if kept[name] is None}
+    return FeatureFact(**kept)
+
+
+def _read_recipe(kept: dict[str, Any]) -> Recipe:
+    levels = kept["levels"]
+    return Recipe(**(kept | {"levels": None if levels is None else tuple(levels)}))
+
+
+# -- tables for people ----------------------------------------------------------------------------
+
+
+def write_labels(study: Study, stream: BinaryIO) -> None:
+    """One line per row: its name or number, and its cluster and confidence in every view.
+
+    While a study is provisional, these are the rows that were searched.
+    """
+    head = ["row"]
+    for view in study.views:
+        head += [f"view_{view.number}", f"view_{view.number}_confidence"]
+    stream.write(_csv(head, []).encode())
+    labels = [view.labels for view in study.views]
+    every = study.searched_rows if study.is_provisional else np.arange(study.shape[0])
+    for start in range(0, len(every), BLOCK):
+        part = every[start : start + BLOCK]
+        rows = part.tolist()
+        names = study.row_names
+        columns = [[harmless(names[i]) for i in rows] if names is not None else rows]
+        for numbers, view in zip(labels, study.views, strict=True):
+            columns += [numbers[part].tolist(), np.round(view.row_confidence[part], 4).tolist()]
+        stream.write(_csv(None, zip(*columns, strict=True)).encode())
+
+
+def clusters_csv(study: Study) -> str:
+    """One line per view, cluster and feature."""
+    head = [
+        "view", "cluster", "rows", "stability", "p_value", "feature", "own", "information",
+        "low", "high", "effect", "level", "share", "elsewhere", "imputed",
+    ]  # fmt: skip
+
+    def lines() -> Any:
+        for view in study.views:
+            for k, listed in enumerate(view.facts):
+                size = int(view.clustering.sizes[k])
+                trust = [view.cluster_stability[k], view.cluster_p_values[k]]
+                for fact in listed:
+                    yield [
+                        view.number, k, size, *map(_short, trust), harmless(fact.feature),
+                        int(fact.is_own), _short(fact.information), _short(fact.low),
+                        _short(fact.high), _short(fact.effect),
+                        "" if fact.level is None else harmless(fact.level),
+                        _short(fact.share), _short(fact.elsewhere), _short(fact.imputed),
+                    ]  # fmt: skip
+
+    return _csv(head, lines())
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None or not np.isfinite(value) else f"{value:.6g}"
+
+
+def _csv(head: list[str] | None, lines: Any) -> str:
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    if head is not None:
+        writer.writerow(head)
+    writer.writerows(lines)
+    return buffer.getvalue()
+
+
+def _write(path: Path, write: Callable[[BinaryIO], Any]) -> None:
+    write_atomically(path, write, force=True)

@@ -1,0 +1,10 @@
+"""MAXIMUS: alternatives whose density profiles differ most."""
+
+from subscape.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "maximus": "MAXIMUS",
+    },
+)

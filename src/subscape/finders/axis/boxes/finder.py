@@ -1,0 +1,349 @@
+"""What DOC, FastDOC and MineClus share: boxes are found one at a time and fitted to the data."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed, effective_n_jobs
+from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from subscape.core.checks import constant_columns
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import SubscapeError
+from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
+from subscape.finders.base import Found, SubspaceFinder, Watch
+
+from .free_cells import FreeCells
+from .refinement import Box, feature_scales, hold, refine_box, spread_box
+from .selection import beats_chance, irredundant, with_dims
+from .windows import match_columns
+
+__all__ = ["BoxFinder", "Candidate", "Space"]
+
+
+#: Seeds that are searched side by side; fixed, so that the result doesn't depend on ``n_jobs``.
+BATCH = 8
+#: The search ends after this many rounds in a row without a new box: seeds are drawn at random,
+#: so one round may miss a cluster.
+MISSES = 3
+#: Least share of the rows in a cluster, and least rows in a small table, if ``alpha`` is None.
+LEAST_SHARE, FEWEST_ROWS = 0.025, 10
+
+
+class Candidate(NamedTuple):
+    """A box as the search found it: windows of fixed width around one row."""
+
+    seed: int
+    """The row in the middle."""
+    features: IntArray
+    support: int
+    """Rows inside whose cells are all free."""
+    quality: float
+    """log(support) + features * log(1 / beta)."""
+    complete: bool = True
+    """False if the search around this row was cut short."""
+
+
+class Space(NamedTuple):
+    """The table in which boxes are searched, and what of it is left."""
+
+    table: FloatArray
+    columns: FloatArray
+    """The same, one feature per line."""
+    scales: FloatArray
+    """The range of every feature."""
+    half_widths: FloatArray
+    free: FreeCells
+    min_support: int
+    """Rows that a box needs."""
+    gain: float
+    """The worth of a feature, log(1 / beta)."""
+
+    def windows(self, seed: int) -> tuple[FloatArray, FloatArray]:
+        """The ends of the windows around a row."""
+        middle = self.table[seed]
+        return middle - self.half_widths, middle + self.half_widths
+
+    def matches(self, seed: int) -> BitArray:
+        """Per feature the rows inside the window around a row whose cell is free."""
+        return match_columns(self.columns, *self.windows(seed)) & self.free.by_feature
+
+    def box(self, candidate: Candidate) -> Box:
+        """The box of a candidate."""
+        low, high = self.windows(candidate.seed)
+        return Box(candidate.features, low[candidate.features], high[candidate.features])
+
+    def quality(self, support: int, n_features: int) -> float:
+        """The quality of a box, the logarithm of mu."""
+        return math.log(support) + n_features * self.gain
+
+
+class BoxFinder(SubspaceFinder):
+    """Base of the finders of dense boxes: the loop around one search.
+
+    A subclass implements :meth:`_search_seed`, the best box around one row.
+    """
+
+    _centred: ClassVar[bool] = False  # boxes are reported in the units of the table
+    _accepts_missing: ClassVar[bool] = True
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
+        "avg_dims": [Interval(Real, 1, None, closed="left"), None],
+        "width": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "alpha": [Interval(Real, 0, 1, closed="right"), None],
+        "beta": [Interval(Real, 0, 1, closed="neither")],
+        "n_seeds": [Interval(Integral, 1, None, closed="left"), None],
+        "overlap": ["boolean"],
+        "refine": ["boolean"],
+        "search_rows": [Interval(Integral, 2, None, closed="left"), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": [object],
+        "n_jobs": [Integral, None],
+        "progress": [callable, "boolean", None],
+    }
+
+    def check_parameters(self, n_rows: int, n_features: int) -> None:
+        """Refuse widths and numbers of features that don't fit the table."""
+        if self.avg_dims is not None and self.avg_dims > n_features:
+            raise SubscapeError(
+                f"avg_dims={self.avg_dims} is more than the {n_features} features of the table"
+            )
+        width = np.asarray(self.width, dtype=np.float64)
+        if width.ndim == 0:
+            return
+        if width.shape != (n_features,):
+            raise SubscapeError(
+                f"width has shape {width.shape}, but the table has {n_features} features; give "
+                "one number (a share of each feature's range) or one half-width per feature"
+            )
+        wrong = np.flatnonzero(~(np.isfinite(width) & (width > 0)))
+        if len(wrong):
+            raise SubscapeError(
+                f"width must be positive for every feature, but {len(wrong)} are not, the first "
+                f"of them feature {wrong[0]}: {width[wrong[0]]}"
+            )
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """Put rows into the boxes found.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+            Rows with the features of the table that was clustered.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            The first cluster whose box holds the row, -1 for none. For the rows that were
+            clustered this is ``labels_``.
+        """
+        check_is_fitted(self)
+        table = np.asarray(self._read_again(X, missing=True), dtype=np.float64)
+        labels = np.full(len(table), -1, dtype=np.int64)
+        for k in range(len(self.low_) - 1, -1, -1):
+            features = np.flatnonzero(np.isfinite(self.low_[k]))
+            box = Box(features, self.low_[k, features], self.high_[k, features])
+            labels[hold(table, box)] = k
+        return labels
+
+    def _search(self, table: Any, watch: Watch) -> Found:
+        # Constant columns are gone when _find begins; its boxes and widths are about the others.
+        self._kept = np.flatnonzero(~constant_columns(table))
+        found = super()._search(table, watch)
+        shape = (found.clustering.n_clusters, table.shape[1])
+        low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+        if found.attributes:
+            low[:, self._kept] = found.attributes["low_"]
+            high[:, self._kept] = found.attributes["high_"]
+        else:  # all rows are identical: the box is a point
+            low[:] = high[:] = np.nan_to_num(np.asarray(table, dtype=np.float64)[0])
+        del self._kept
+        others = {"quality_": np.zeros(shape[0]), "seeds_": np.zeros(shape[0], dtype=np.int64)}
+        return found._replace(attributes=others | found.attributes | {"low_": low, "high_": high})
+
+    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        rng = np.random.default_rng(seed)
+        sampled = np.arange(len(X))
+        if self.search_rows is not None and len(X) > self.search_rows:
+            sampled = np.sort(rng.choice(len(X), self.search_rows, replace=False))
+        space = self._space(X[sampled])
+        boxes, candidates, rounds = self._find_boxes(space, rng, watch)
+        if self.avg_dims is not None:
+            boxes = with_dims(space.table, boxes, round(self.avg_dims * len(boxes)))
+        return self._found(X, sampled, boxes, candidates, rounds)
+
+    def _space(self, table: FloatArray) -> Space:
+        n_rows, n_features = table.shape
+        scales = feature_scales(table)
+        width = np.asarray(self.width, dtype=np.float64)
+        least = LEAST_SHARE if self.alpha is None else self.alpha
+        few = min(FEWEST_ROWS, math.ceil(n_rows / 4)) if self.alpha is None else 1
+        return Space(
+            table=np.ascontiguousarray(table),
+            columns=np.ascontiguousarray(table.T),
+            scales=scales,
+            half_widths=width * scales if width.ndim == 0 else width[self._kept],
+            free=FreeCells(n_rows, n_features),
+            min_support=max(math.ceil(least * n_rows - 1e-9), few, min(2, n_rows)),
+            gain=-math.log(self.beta),
+        )
+
+    def _find_boxes(
+        self, space: Space, rng: np.random.Generator, watch: Watch
+    ) -> tuple[list[Box], list[Candidate], int]:
+        wanted = None if self.n_clusters is None else self._k()
+        boxes, candidates, rounds = self._greedy(space, wanted, rng, watch)
+        return boxes[:wanted], candidates[:wanted], rounds
+
+    def _greedy(
+        self, space: Space, wanted: int | None, rng: np.random.Generator, watch: Watch
+    ) -> tuple[list[Box], list[Candidate], int]:
+        """Find one box after another, until there are no more or more than enough."""
+        boxes: list[Box] = []
+        candidates: list[Candidate] = []
+        rounds = misses = 0
+        # More than wanted, while they are worth it: they may show that earlier boxes are but the
+        # overlaps of clusters.
+        while misses < MISSES and (wanted is None or len(boxes) <= 2 * wanted):
+            candidate = self._search_seeds(space, rng, watch)
+            rounds += 1
+            misses += 1
+            if candidate is not None:
+                box, fresh = self._fitted(space, candidate)
+                enough = wanted is not None and len(boxes) >= wanted
+                if (wanted is None or enough) and not beats_chance(
+                    space.table, box, int(fresh.sum()), len(space.free.rows()), space.scales
+                ):
+                    if enough:
+                        break
+                    space.free.use(hold(space.table, space.box(candidate)), candidate.features)
+                    continue
+                self._use(space, candidate, box)
+                boxes, candidates = [*boxes, box], [*candidates, candidate]
+                if self.refine:
+                    staying = irredundant(space.table, boxes)
+                    boxes = [boxes[i] for i in staying]
+                    candidates = [candidates[i] for i in staying]
+                if candidates[-1] is candidate:
+                    misses = 0
+                    self._check_complete(candidate, watch)
+                watch.step("clusters", len(boxes), wanted)
+            if watch.out_of_time():
+                break
+        return boxes, candidates, rounds
+
+    def _check_complete(self, candidate: Candidate, watch: Watch) -> None:
+        """Hook: say so if the search that led to a box was cut short."""
+
+    def _fitted(self, space: Space, candidate: Candidate) -> tuple[Box, BoolArray]:
+        """The box to report, and the rows for which it is new."""
+        box = space.box(candidate)
+        eligible = space.free.rows_free_in(box.features)
+        if not self.refine:
+            return box, eligible & hold(space.table, box)
+        least = max(2, space.min_support // 2)
+        box = refine_box(space.table, eligible, box, space.scales, least)
+        fresh = eligible & hold(space.table, box)
+        return spread_box(space.table, box, space.scales), fresh
+
+    def _use(self, space: Space, candidate: Candidate, box: Box) -> None:
+        """Take the cells of a box out of the search; all cells of its rows, if none may overlap."""
+        everything = np.arange(space.table.shape[1])
+        space.free.use(hold(space.table, box), box.features if self.overlap else everything)
+        # A box that was fitted to another cluster than it came from would come again.
+        origin = space.box(candidate)
+        again = hold(space.table, origin) & space.free.rows_free_in(origin.features)
+        if 2 * again.sum() > candidate.support:
+            space.free.use(again, origin.features if self.overlap else everything)
+
+    def _search_seeds(
+        self, space: Space, rng: np.random.Generator, watch: Watch
+    ) -> Candidate | None:
+        """Search around some random rows and take the best box."""
+        rows = space.free.rows()
+        if len(rows) < space.min_support:
+            return None
+        n_seeds = self.n_seeds or math.ceil(2 * len(rows) / space.min_support)
+        weights = space.free.per_row()[rows].astype(np.float64)
+        seeds = rng.choice(rows, min(n_seeds, len(rows)), replace=False, p=weights / weights.sum())
+        streams = rng.spawn(len(seeds))
+        best: Candidate | None = None
+        for start in range(0, len(seeds), BATCH):
+            batch = slice(start, start + BATCH)
+            floor = -math.inf if best is None else best.quality
+            for found in self._search_batch(
+                space, seeds[batch].tolist(), floor, streams[batch], watch
+            ):
+                if found is not None and (best is None or found.quality > best.quality):
+                    best = found
+            if watch.out_of_time() or self._is_enough(best):
+                break
+        return best
+
+    def _search_batch(
+        self,
+        space: Space,
+        seeds: list[int],
+        floor: float,
+        streams: list[np.random.Generator],
+        watch: Watch,
+    ) -> Iterable[Candidate | None]:
+        if effective_n_jobs(self.n_jobs) == 1:
+            return [
+                self._search_seed(space, seed, floor, stream, watch)
+                for seed, stream in zip(seeds, streams, strict=True)
+            ]
+        return Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(self._search_seed)(space, seed, floor, stream, watch)
+            for seed, stream in zip(seeds, streams, strict=True)
+        )
+
+    def _is_enough(self, best: Candidate | None) -> bool:
+        """Hook: whether a box is good enough to stop looking at seeds."""
+        return False
+
+    def _search_seed(
+        self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
+    ) -> Candidate | None:
+        """Find the best box around a row, None if there is none better than ``floor``."""
+        raise NotImplementedError(f"{type(self).__name__} must implement _search_seed")
+
+    def _found(
+        self,
+        X: FloatArray,
+        sampled: IntArray,
+        boxes: list[Box],
+        candidates: list[Candidate],
+        rounds: int,
+    ) -> Found:
+        """Fill the boxes with all rows of the table; a row in two of them belongs to the first."""
+        taken = np.zeros(len(X), dtype=bool)
+        clusters, low, high, quality, seeds = [], [], [], [], []
+        for box, candidate in zip(boxes, candidates, strict=True):
+            inside = hold(X, box)
+            members = inside if self.overlap else inside & ~taken
+            taken |= inside
+            if not members.any():
+                continue
+            clusters.append((np.flatnonzero(members), box.features))
+            ends = np.full((2, X.shape[1]), [[-np.inf], [np.inf]])
+            ends[:, box.features] = box.low, box.high
+            low.append(ends[0])
+            high.append(ends[1])
+            quality.append(candidate.quality)
+            seeds.append(int(sampled[candidate.seed]))
+        attributes = {
+            "low_": np.array(low).reshape(len(clusters), X.shape[1]),
+            "high_": np.array(high).reshape(len(clusters), X.shape[1]),
+            "quality_": np.array(quality, dtype=np.float64),
+            "seeds_": np.array(seeds, dtype=np.int64),
+        }
+        clustering = SubspaceClustering.from_clusters(clusters, X.shape)
+        return Found(clustering, n_iter=rounds, attributes=attributes)

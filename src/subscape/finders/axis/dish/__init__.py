@@ -1,0 +1,10 @@
+"""DiSH: a hierarchy of subspace clusters."""
+
+from subscape.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "dish": "DiSH",
+    },
+)

@@ -1,0 +1,1 @@
+"""Dense units of a grid: what CLIQUE and MAFIA share."""

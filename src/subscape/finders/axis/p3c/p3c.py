@@ -1,0 +1,314 @@
+"""P3C: projected clusters via cluster cores."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from subscape.arrays.bitsets import unpack
+from subscape.core.checks import constant_columns
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import SubscapeError
+from subscape.core.types import BoolArray, FloatArray, IntArray
+from subscape.finders.base import Found, SubspaceFinder, Watch
+
+from .cores import Evidence, Signature, exact_cores, greedy_cores
+from .intervals import (
+    Intervals,
+    concentrated_features,
+    default_n_bins,
+    even_scale,
+    relevant_intervals,
+)
+from .mixture import Mixture, fit_mixture, irredundant
+
+__all__ = ["P3C"]
+
+
+#: A feature outside the core is relevant if this share of the rows, beyond chance, is in one
+#: interval of it.
+CONCENTRATION = 0.5
+
+
+class P3C(SubspaceFinder):
+    """P3C: find out how many projected clusters there are, and their rows and features.
+
+    Intervals in which single features hold too many rows are combined to *cores*: sets of
+    intervals, each of which holds more rows of the others than chance explains. Every core starts
+    a cluster, and a mixture model gives it its rows. The number of clusters is found, not given.
+
+    Parameters
+    ----------
+    alpha : float, default=0.001
+        Significance level of the chi-square tests on bins, and the fraction of a cluster that may
+        be taken for outliers.
+    poisson_threshold : float or None
+        An interval joins others only if as many rows by chance would have a smaller probability
+        than this. By default 1e-6, or 1 / n² in tables of less than 1000 rows.
+    min_effect : float, default=0.2
+        ... and only if it keeps at least this share of their rows, beyond those expected by chance.
+        Lower it to find clusters of less than 2 % of the rows; at 0.1, chance overlaps of clusters
+        begin to look like clusters in large tables.
+    n_bins : int or None
+        Bins per feature; by default twice the cube root of the number of rows.
+    min_dims : int, default=2
+        Cores with fewer features are dropped. With 1, an interval that combines with no other is
+        a cluster, too.
+    min_size : int, default=5
+        Clusters with fewer rows are dropped.
+    background : {"auto", "uniform", "normal"}, default="auto"
+        How values outside clusters are distributed in each feature. "auto" takes what leaves fewer
+        bins that stick out.
+    overlap : bool, default=False
+        If true, a cluster holds all rows that fit it, be they in others too; otherwise every row
+        goes to its most probable cluster.
+    search : {"greedy", "exact"}, default="greedy"
+        "greedy" grows cores until they contain every pair of intervals that belong together;
+        "exact" looks at every combination, 2^d of them for a cluster with d features.
+    max_rounds : int, default=10
+        Cores are searched again among the rows in no cluster, so many times at most: large
+        clusters with few features hide behind smaller ones inside them with more.
+    max_iter : int, default=50
+        Steps of the mixture model per round.
+    tol : float, default=1e-4
+        The mixture model is done when memberships change by less than this per row.
+    max_candidates : int, default=100000
+        Cores ("greedy") or combinations ("exact") after which a search stops.
+    max_time : float or None
+        Seconds after which the search stops with the best clusters so far.
+    progress : callable, True or None
+        Called with a ``Step``; True shows a bar.
+
+    Attributes
+    ----------
+    clustering_ : SubspaceClustering
+        Axis-aligned clusters, disjoint in rows unless ``overlap`` is true.
+    labels_ : array of shape (n_rows,)
+        Cluster of each row, -1 for outliers.
+    low_, high_ : arrays of shape (n_clusters, n_features)
+        Smallest and largest value of each cluster in its features; infinite in the others.
+    cores_ : list of Core
+        The core that each cluster grew from: its features, their intervals, its rows.
+    n_iter_ : int
+        Rounds of search.
+
+    Notes
+    -----
+    As in the paper: chi-square marking of bins, cores by Poisson tests, a mixture model that starts
+    from the cores, outliers by squared Mahalanobis distance, and further features by a chi-square
+    test on the cluster's rows. Ours are: the least effect, because with many rows chance overlaps
+    of clusters become significant; more bins than Sturges' rule, and intervals that reach one bin
+    further; a mixture of clusters that are normal in their own features and even in others, with a
+    background, instead of full covariances in all features; the rounds; clusters covered by others
+    are dropped; the features added must hold most of the rows in one interval, at a level corrected
+    for the number of tests; and the normal background.
+
+    References
+    ----------
+    .. [1] G. Moise, J. Sander, M. Ester, "P3C: a robust projected clustering algorithm", ICDM 2006,
+       414-425, doi:10.1109/ICDM.2006.123.
+    .. [2] G. Moise, J. Sander, M. Ester, "Robust projected clustering", Knowledge and Information
+       Systems 14(3), 2008, 273-298.
+
+    Examples
+    --------
+    >>> from subscape.finders import P3C
+    >>> from subscape.datasets import planted_axes
+    >>> from subscape.measures import clustering_error
+    >>> X, truth = planted_axes(600, 15, n_clusters=4, dims=5, noise=0.2, random_state=0)
+    >>> finder = P3C().fit(X)
+    >>> finder.clustering_.columns_only() == truth.columns_only()
+    True
+    >>> clustering_error(finder.clustering_, truth) < 0.01
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [Interval(Real, 0, 0.5, closed="neither")],
+        "poisson_threshold": [Interval(Real, 1e-300, 1, closed="left"), None],
+        "min_effect": [Interval(Real, 0, 1, closed="left")],
+        "n_bins": [Interval(Integral, 2, 65535, closed="both"), None],
+        "min_dims": [Interval(Integral, 1, None, closed="left")],
+        "min_size": [Interval(Integral, 1, None, closed="left")],
+        "background": [StrOptions({"auto", "uniform", "normal"})],
+        "overlap": ["boolean"],
+        "search": [StrOptions({"greedy", "exact"})],
+        "max_rounds": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_candidates": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "progress": [callable, "boolean", None],
+    }
+    _centred = False  # intervals are reported in the units of the table
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.001,
+        poisson_threshold: float | None = None,
+        min_effect: float = 0.2,
+        n_bins: int | None = None,
+        min_dims: int = 2,
+        min_size: int = 5,
+        background: str = "auto",
+        overlap: bool = False,
+        search: str = "greedy",
+        max_rounds: int = 10,
+        max_iter: int = 50,
+        tol: float = 1e-4,
+        max_candidates: int = 100_000,
+        max_time: float | None = None,
+        progress: Any = None,
+    ) -> None:
+        self.alpha = alpha
+        self.poisson_threshold = poisson_threshold
+        self.min_effect = min_effect
+        self.n_bins = n_bins
+        self.min_dims = min_dims
+        self.min_size = min_size
+        self.background = background
+        self.overlap = overlap
+        self.search = search
+        self.max_rounds = max_rounds
+        self.max_iter = max_iter
+        self.tol = tol
+        self.max_candidates = max_candidates
+        self.max_time = max_time
+        self.progress = progress
+
+    def check_parameters(self, n_rows: int, n_features: int) -> None:
+        if self.min_dims > n_features and self.min_dims != 2:
+            raise SubscapeError(
+                f"min_dims={self.min_dims} is more than the n_features={n_features} of the table"
+            )
+
+    def _search(self, table: Any, watch: Watch) -> Found:
+        kept = np.flatnonzero(~constant_columns(table))
+        found = super()._search(table, watch)
+        low, high = _extents(table, found.clustering)
+        found_cores = found.attributes.get("cores_", [])
+        cores = [core._replace(features=kept[core.features]) for core in found_cores]
+        return found._replace(attributes={"low_": low, "high_": high, "cores_": cores})
+
+    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        scaled = even_scale(X, self.background, self.alpha, self.n_bins)
+        mixture: Mixture | None = None
+        cores: list[Core] = []
+        outside = np.ones(len(X), dtype=bool)
+        rounds = 0
+        while rounds < self.max_rounds:
+            watch.step("rounds", rounds, self.max_rounds)
+            fresh = self._cores(X, scaled, outside, watch)
+            rounds += 1
+            if not fresh:
+                break
+            mixture, cores = self._fitted(scaled, mixture, cores, fresh)
+            still_outside = ~np.asarray(mixture.inside(scaled, self.alpha).any(axis=0))
+            if not cores or watch.out_of_time() or still_outside.sum() >= outside.sum():
+                break
+            outside = still_outside
+        return self._found(X, scaled, mixture, cores, rounds)
+
+    def _cores(
+        self, X: FloatArray, scaled: FloatArray, outside: BoolArray, watch: Watch
+    ) -> list[Core]:
+        """Cores among the rows that are in no cluster yet."""
+        rows = np.flatnonzero(outside)
+        if len(rows) < self.min_size:
+            return []
+        n_bins = self.n_bins or default_n_bins(len(rows))
+        found = relevant_intervals(scaled[rows], self.alpha, n_bins)
+        threshold = self.poisson_threshold or max(1e-6, 1 / len(X) ** 2)
+        evidence = Evidence(threshold, self.min_effect)
+        search = greedy_cores if self.search == "greedy" else exact_cores
+        signatures = search(found, evidence, self.max_candidates, watch)
+        if self.min_dims == 1:
+            combined = {i for signature in signatures for i in signature.intervals}
+            alone = [i for i in range(len(found.features)) if i not in combined]
+            signatures += [Signature((i,), found.rows[i]) for i in alone]
+        cores = [_core(X, found, signature, rows) for signature in signatures]
+        return [core for core in cores if len(core.features) >= self.min_dims]
+
+    def _fitted(
+        self, scaled: FloatArray, mixture: Mixture | None, cores: list[Core], fresh: list[Core]
+    ) -> tuple[Mixture, list[Core]]:
+        """The mixture with some more cores, less the clusters that turn out to be needless."""
+        start = np.zeros((len(fresh), len(scaled)))
+        for k, core in enumerate(fresh):
+            start[k, core.rows] = 1.0
+        if mixture is not None:
+            start = np.vstack([mixture.posterior[:-1], start])
+        # A row in several cores begins with a part in each.
+        start /= np.maximum(start.sum(axis=0), 1.0)
+        cores = cores + fresh
+        features = [core.features for core in cores]
+        fit = (self.alpha, self.max_iter, self.tol)
+        mixture = fit_mixture(scaled, features, start, *fit)
+        while True:
+            sizes = np.bincount(mixture.posterior.argmax(axis=0), minlength=len(cores) + 1)
+            staying = [
+                k for k in irredundant(mixture, scaled, self.alpha) if sizes[k] >= self.min_size
+            ]
+            if len(staying) == len(cores):
+                return mixture, cores
+            cores = [cores[k] for k in staying]
+            mixture = mixture.select(staying)
+            mixture = fit_mixture(scaled, mixture.features, mixture.posterior[:-1], *fit)
+
+    def _found(
+        self,
+        X: FloatArray,
+        scaled: FloatArray,
+        mixture: Mixture | None,
+        cores: list[Core],
+        rounds: int,
+    ) -> Found:
+        if mixture is None or not cores:
+            return Found(SubspaceClustering.from_clusters([], X.shape), rounds, {"cores_": []})
+        n_tests = len(cores) * X.shape[1]
+        own = mixture.posterior.argmax(axis=0) == np.arange(len(cores))[:, None]
+        members = mixture.inside(scaled, self.alpha) if self.overlap else own
+        clusters = []
+        for k, core in enumerate(cores):
+            # Only rows that are nobody else's: a cluster inside this one has more features.
+            relevant = concentrated_features(scaled[own[k]], self.alpha / n_tests, CONCENTRATION)
+            relevant[core.features] = True
+            clusters.append((np.flatnonzero(members[k]), np.flatnonzero(relevant)))
+        # Numbered by their first rows, as the labels of other finders are.
+        order = sorted(range(len(cores)), key=lambda k: clusters[k][0][0])
+        clustering = SubspaceClustering.from_clusters([clusters[k] for k in order], X.shape)
+        return Found(clustering, rounds, {"cores_": [cores[k] for k in order]})
+
+
+class Core(NamedTuple):
+    """Intervals that belong together, in the units of the table."""
+
+    features: IntArray
+    low: FloatArray
+    """Smallest value of the core's rows in each feature."""
+    high: FloatArray
+    rows: IntArray
+    """Rows inside all intervals, of those that were in no cluster when the core was found."""
+
+
+def _core(X: FloatArray, found: Intervals, signature: Signature, rows: IntArray) -> Core:
+    inside = rows[unpack(signature.rows, len(rows))]
+    features = found.features[list(signature.intervals)]
+    values = X[np.ix_(inside, features)]
+    return Core(features, values.min(axis=0), values.max(axis=0), inside)
+
+
+def _extents(table: Any, clustering: SubspaceClustering) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest values of the clusters in their features."""
+    shape = (clustering.n_clusters, clustering.n_features)
+    low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
+    for k in range(clustering.n_clusters):
+        cluster = clustering.cluster(k)
+        values = np.asarray(table)[np.ix_(cluster.rows, cluster.features)]
+        low[k, cluster.features] = values.min(axis=0)
+        high[k, cluster.features] = values.max(axis=0)
+    return low, high

@@ -1,0 +1,10 @@
+"""LMCLUS: linear manifold clusters by sampled flats."""
+
+from subscape.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "lmclus": "LMCLUS",
+    },
+)

@@ -1,0 +1,246 @@
+"""SubKMeans: k-means with the subspace its clusters live in."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import TransformerMixin
+from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+from threadpoolctl import threadpool_limits
+
+from subscape.arrays.blocks import Blocks, as_blocks, fold
+from subscape.arrays.device.array_api import equal, to_numpy
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.types import FloatArray, IntArray
+from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, by_first_row
+from subscape.finders.sampling import child_after, rows_to_search
+from subscape.finders.views.nrkmeans.kernel import cell_sums
+from subscape.finders.weighted.lac import group_rows
+
+from .between import leading_directions
+from .flats import bases_of
+
+#: A start needs no more dimensions than this.
+MOST_START_DIMS = 100
+
+#: Directions along which the centres differ by less than this share are noise.
+SMALLEST_SHARE = 1e-10
+
+
+class Run(NamedTuple):
+    """Labels, centres and cost of one start."""
+
+    labels: IntArray
+    centres: FloatArray
+    inertia: float
+    n_iter: int
+
+    @property
+    def objective(self) -> float:
+        return self.inertia
+
+
+class SubKMeans(TransformerMixin, SubspaceFinder):
+    """SubKMeans: k-means clusters and the one subspace that all of them share.
+
+    Splits the space into a part in which the clusters differ and a part in which they don't; the
+    first, of at most k − 1 dimensions, is spanned by the differences of the centres and serves for
+    pictures and further work (:meth:`transform`).
+
+    The *subspace* of every cluster is that first part.
+
+    Parameters
+    ----------
+    n_clusters : int, default=3
+    n_init : int, default=10
+        Starts, each in a random subspace of half the dimensions.
+    search_rows : int, "auto" or None, default="auto"
+        Rows that the starts are compared on, drawn at random; the best is then continued on all of
+        them. "auto": 5000, or 500 per cluster if that is more. None: all rows, which are then held
+        in memory.
+    max_iter : int, default=300
+        Steps per start.
+    max_time : float, optional
+        Seconds after which no further start begins.
+    random_state : int, RandomState, Generator or None
+    n_jobs : int, optional
+        Starts in parallel; the same result for any value.
+    progress : callable or True, optional
+
+    Attributes
+    ----------
+    clustering_ : SubspaceClustering
+    labels_ : array of shape (n_rows,)
+    components_ : array of shape (n_features, dim_)
+        Directions of the shared subspace, the one that separates the centres most first.
+    dim_ : int
+        Its dimension.
+    flat_dims_ : array of shape (n_clusters,)
+        p − ``dim_`` for every cluster.
+    cluster_centers_ : array of shape (n_clusters, n_features)
+    inertia_ : float
+        Summed squared distance to the centres.
+    n_iter_ : int
+
+    Notes
+    -----
+    D. Mautz, W. Ye, C. Plant and C. Böhm, *Towards an Optimal Subspace for K-Means*, KDD 2017,
+    doi:10.1145/3097983.3097989. After its first step the algorithm keeps every direction in which
+    the centres differ, so rows are assigned as in the full space and the labels follow the path of
+    k-means from the same start; the steps are therefore those of k-means, and the subspace is read
+    off the centres once, by a singular value decomposition of k rows.
+
+    Examples
+    --------
+    >>> from subscape.finders import SubKMeans
+    >>> from subscape.datasets import planted_views
+    >>> from subscape.measures import adjusted_rand_score
+    >>> X, truths = planted_views(n_clusters=(4,), n_features=6, random_state=0)
+    >>> finder = SubKMeans(n_clusters=4, random_state=0).fit(X)
+    >>> bool(adjusted_rand_score(truths[0], finder.labels_) > 0.95)
+    True
+    >>> finder.transform(X).shape
+    (1000, 3)
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [Integral, None],
+        "progress": [callable, "boolean", None],
+    }
+
+    _kind = "oriented"
+    _streams = True
+
+    def __init__(
+        self,
+        n_clusters: int = 3,
+        *,
+        n_init: int = 10,
+        search_rows: int | str | None = "auto",
+        max_iter: int = 300,
+        max_time: float | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+        progress: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_init = n_init
+        self.search_rows = search_rows
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.progress = progress
+
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        k = self._k()
+        rng = np.random.default_rng(child_after(seed, self.n_init))
+        searched = rows_to_search(X, k, self.search_rows, rng)
+        best = best_of(
+            lambda child: lloyd(searched, starting_centres(searched, k, child), self.max_iter),
+            self.n_init,
+            seed,
+            watch,
+            self.n_jobs,
+        )
+        if len(searched) < len(X):
+            best = finish_on_all_rows(X, best, self.max_iter, watch)
+        components = shared_directions(best.centres, best.labels)
+        labels = np.argsort(by_first_row(best.labels))[best.labels]
+        bases = OrientedSubspaces([components] * k, n_features=X.shape[1])
+        clustering = SubspaceClustering.from_labels(labels, bases=bases)
+        attributes = {
+            "flat_dims_": np.full(clustering.n_clusters, X.shape[1] - components.shape[1]),
+            "inertia_": best.inertia,
+        }
+        return Found(clustering, best.n_iter, attributes)
+
+    def _fit_to(self, table: Any) -> None:
+        super()._fit_to(table)
+        self.components_ = np.array(bases_of(self.clustering_)[0])
+        self.dim_ = self.components_.shape[1]
+        labels = self.labels_.astype(np.int32)[:, None]
+        number = np.array([self.clustering_.n_clusters], dtype=np.intp)
+        found = fold(lambda block, rows: cell_sums(block, labels[rows], number), table)
+        self.cluster_centers_ = found.sums / found.counts[:, None]
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """Number of the closest centre for each row."""
+        check_is_fitted(self)
+        middle = self.cluster_centers_.mean(axis=0)
+        centres = self.cluster_centers_ - middle
+        lengths = np.einsum("ij,ij->i", centres, centres)
+        moved = as_blocks(self._read_again(X)).recentred(middle)
+        placed = [(lengths - 2 * (block @ centres.T)).argmin(axis=1) for _, block in moved]
+        return np.concatenate(placed)
+
+    def transform(self, X: ArrayLike) -> FloatArray:
+        """The rows in the subspace that the clusters share, (n_rows, dim_)."""
+        check_is_fitted(self)
+        table = as_blocks(self._read_again(X)).map(lambda block: block)
+        return np.concatenate([block @ self.components_ for _, block in table])
+
+
+def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> FloatArray:
+    """Means of the rows closest to k-means++ seeds in a random subspace of half the dimensions."""
+    rng = np.random.default_rng(seed)
+    half = max(1, min(X.shape[1] // 2, MOST_START_DIMS))
+    projected = X @ np.linalg.qr(rng.normal(size=(X.shape[1], half)))[0]
+    seeds, _ = kmeans_plusplus(projected, k, random_state=int(rng.integers(2**31 - 1)))
+    lengths = np.einsum("ij,ij->i", seeds, seeds)
+    labels = (lengths - 2 * (projected @ seeds.T)).argmin(axis=1)
+    sums = np.zeros((k, X.shape[1]))
+    np.add.at(sums, labels, X)
+    counts = np.bincount(labels, minlength=k)
+    empty = counts == 0
+    sums[empty] = X[rng.integers(len(X), size=int(empty.sum()))]
+    return sums / np.maximum(counts, 1)[:, None]
+
+
+def lloyd(X: FloatArray, centres: FloatArray, max_iter: int) -> Run:
+    """k-means from these centres until the labels repeat."""
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the base has said so
+        model = KMeans(len(centres), init=centres, n_init=1, max_iter=max_iter, tol=0.0).fit(X)
+    return Run(
+        model.labels_.astype(np.int64), model.cluster_centers_, float(model.inertia_), model.n_iter_
+    )
+
+
+def finish_on_all_rows(X: FloatArray | Blocks, start: Run, max_iter: int, watch: Watch) -> Run:
+    """k-means over all rows, one pass after the other, from centres that were found on some."""
+    even, none = np.ones(start.centres.shape), np.zeros(len(start.centres))
+    labels: Any = None
+    centres, n_iter, still = start.centres, 0, False
+    while not still and n_iter < max_iter and not (n_iter and watch.out_of_time()):
+        n_iter += 1
+        groups = group_rows(X, np.ascontiguousarray(centres), even, none)
+        still = labels is not None and equal(groups.labels, labels)
+        labels, centres = groups.labels, groups.means
+    inertia = float(groups.counts @ groups.around_mean.sum(axis=1))
+    return Run(to_numpy(labels).astype(np.int64), centres, inertia, start.n_iter + n_iter)
+
+
+def shared_directions(centres: FloatArray, labels: IntArray) -> FloatArray:
+    """Directions in which the centres differ, the strongest first; (n_features, at most k − 1)."""
+    counts = np.bincount(labels, minlength=len(centres)).astype(np.float64)
+    middle = counts @ centres / counts.sum()
+    between = np.sqrt(counts)[:, None] * (centres - middle)
+    directions = leading_directions(between, SMALLEST_SHARE * float(np.square(between).sum()))
+    if directions.shape[1]:
+        return directions
+    # One cluster differs from nothing: keep a direction all the same.
+    return np.eye(centres.shape[1], 1)

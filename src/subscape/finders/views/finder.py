@@ -1,0 +1,279 @@
+"""What finders of views share: the fitted attributes, new rows, and tables that are too wide."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+from threadpoolctl import threadpool_limits
+
+from subscape.arrays.blocks import Blocks, as_blocks, fold, is_source
+from subscape.arrays.device.array_api import from_numpy, is_device_array, shared_namespace, to_numpy
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import SubscapeError, count
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.types import FloatArray, IntArray
+from subscape.finders.views.nrkmeans.blocks import BlockTable
+from subscape.finders.views.nrkmeans.finish import (
+    basis_of,
+    clustering_of,
+    finished_views,
+    mark_outliers,
+    means,
+)
+from subscape.finders.views.nrkmeans.kernel import CellSums, cell_sums
+from subscape.finders.views.nrkmeans.request import free_directions
+from subscape.finders.views.nrkmeans.search import SEARCH_ROWS, sampled_rows
+from subscape.finders.views.nrkmeans.steps import Solution
+from subscape.tables.table import Table
+
+from .base import Found, MultiClusteringFinder, Watch, found_several
+
+
+class Searched(NamedTuple):
+    """The table as the search sees it."""
+
+    X: NDArray[np.floating] | BlockTable
+    sample: FloatArray
+    """Some of its rows, or all, in float64."""
+    square: float
+    """Sum of the squares of all values."""
+    unit: float
+    """What the values were divided by."""
+    lift: FloatArray | None
+    """Directions that the columns of ``X`` are, None for the features themselves."""
+
+
+class ViewFinder(TransformerMixin, MultiClusteringFinder):
+    """Base of the finders of orthogonal views with k-means clusters."""
+
+    _kind = "oriented"
+
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        with threadpool_limits(1):
+            return self._find_views(X, seed, watch)
+
+    def _find_views(self, X: Any, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        raise NotImplementedError(f"{type(self).__name__} must implement _find_views")
+
+    def _has_noise(self) -> bool:
+        """Whether what is in no view is a noise space."""
+        return True
+
+    def _n_searched(self, n_rows: int) -> int:
+        """Rows that the search looks at."""
+        return min(SEARCH_ROWS, n_rows)
+
+    def _in_blocks(self, n_rows: int, n_features: int) -> bool:
+        """Whether the steps over all rows read the table block by block, wherever it lies."""
+        return self._streams and n_features < n_rows > self._n_searched(n_rows)
+
+    def _searched(self, X: FloatArray | Blocks, seed: np.random.SeedSequence) -> Searched:
+        n, p = X.shape
+        given = [each.labels() for each in self.given_]
+        if isinstance(X, Blocks) or self._in_blocks(n, p):
+            square = fold(lambda block, rows: float(np.einsum("ij,ij->", block, block)), X)
+        else:
+            square = float(np.square(X).sum())
+        # A power of two: squares stay in the range of float32, and no bit changes.
+        unit = float(2.0 ** np.round(np.log2(np.sqrt(square / (n * p)))))
+        lift, number = free_directions(X, given), self._n_searched(n)
+        if number == n and not isinstance(X, Blocks):
+            table = np.ascontiguousarray(lifted(X / unit, lift))
+            # Small tables gain nothing from lower precision.
+            return Searched(table, table, square, unit, lift)
+        sample = lifted(X.take(sampled_rows(n, number, seed), axis=0) / unit, lift)
+        if isinstance(X, Blocks):
+            narrow = self._dtype if lift is None else np.float64
+            blocks = X.scaled(np.full(p, 1.0 / unit), narrow)
+            return Searched(BlockTable(blocks, lift, self._dtype), sample, square, unit, lift)
+        if not self._in_blocks(n, p):
+            table = np.ascontiguousarray(lifted(X / unit, lift), dtype=self._dtype)
+            return Searched(table, sample, square, unit, lift)
+        table = X / unit if lift is not None else np.asarray(X / unit, dtype=self._dtype)
+        steps = BlockTable(as_blocks(table), lift, self._dtype)
+        return Searched(steps, sample, square, unit, lift)
+
+    def _found(
+        self, searched: Searched, best: Solution, outliers: bool, **attributes: Any
+    ) -> Found:
+        """The views of a solution as clusterings of the table."""
+        labels = mark_outliers(searched.X, best) if outliers else best.labels
+        views = finished_views(best, labels)
+        if searched.lift is not None:
+            views = [view._replace(basis=searched.lift @ view.basis) for view in views]
+        square = searched.unit**2
+        return found_several(
+            [clustering_of(view) for view in views],
+            best.n_iter,
+            importances_=tuple(view.importances * square / len(labels) for view in views),
+            inertia_=max(searched.square - best.explained * square, 0.0),
+            **attributes,
+        )
+
+    def _one_group(self, X: FloatArray | Blocks, **attributes: Any) -> Found:
+        """No view: all rows form one cluster, alike in all directions."""
+        labels = np.zeros(len(X), np.int64)
+        point = OrientedSubspaces([np.zeros((X.shape[1], 0))], complement=True)
+        found = SubspaceClustering.from_labels(labels, bases=point)
+        inertia = fold(lambda block, rows: float(np.square(block).sum()), X)
+        nothing = self._nothing(inertia)
+        return found_several([found], 1, **(nothing | attributes))
+
+    def _one_cluster(self, table: Any) -> Found:
+        return super()._one_cluster(table)._replace(attributes=self._nothing(0.0))
+
+    def _nothing(self, inertia: float) -> dict[str, Any]:
+        """Attributes where there is no view."""
+        return {"importances_": (np.zeros(0),), "inertia_": inertia}
+
+    def _fit_to(self, table: Any) -> None:
+        if not self._in_blocks(*table.shape) and isinstance(table, Blocks):
+            table = table.to_numpy()
+        self._dtype = np.float32 if table.dtype == np.float32 else np.float64
+        in_blocks = self._in_blocks(*table.shape)
+        blocks = as_blocks(table)
+        if in_blocks:
+            self._middle = blocks.ranges.low + blocks.means
+        else:
+            self._middle = np.asarray(table, dtype=np.float64).mean(axis=0)
+        super()._fit_to(table)
+        self.components_ = tuple(basis_of(each) for each in self.clusterings_)
+        if in_blocks:
+            self.cluster_centers_ = self._means(blocks)
+        else:
+            wide = np.asarray(table, dtype=np.float64)
+            self.cluster_centers_ = tuple(means(wide, each) for each in self.clusterings_)
+        dims = [basis.shape[1] for basis in self.components_]
+        rest = [table.shape[1] - sum(dims)] if self._has_noise() else []
+        self.dims_ = np.array([*dims, *rest])
+
+    def _means(self, blocks: Blocks) -> tuple[FloatArray, ...]:
+        """Means of the clusters of all views; one pass."""
+        sizes = [np.array([each.n_clusters], dtype=np.intp) for each in self.clusterings_]
+        low, above = blocks.ranges.low, blocks.means
+
+        def sums(block: FloatArray, rows: slice) -> tuple[CellSums, ...]:
+            own = np.ascontiguousarray(self.label_matrix_[rows].T)[:, :, None]
+            return tuple(cell_sums(block, *each) for each in zip(own, sizes, strict=True))
+
+        found = fold(sums, blocks.recentred(low, above))
+        return tuple(each.sums / each.counts[:, None] + above + low for each in found)
+
+    # -- use ---------------------------------------------------------------------------------------
+
+    @property
+    def rotation_(self) -> FloatArray:
+        """All directions of all views and of the noise space, an orthogonal matrix."""
+        check_is_fitted(self)
+        used = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
+        p, n_used = used.shape
+        full = np.linalg.qr(used, mode="complete")[0]
+        return np.concatenate([used, full[:, n_used:p]], axis=1)
+
+    @property
+    def V_(self) -> FloatArray:
+        """The paper's name of ``rotation_``."""
+        return self.rotation_
+
+    def predict(self, X: ArrayLike, view: int | str = 0) -> IntArray:
+        """Number of the closest centre for each row, in one view or in all of them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        view : int or "all", default=0
+
+        Returns
+        -------
+        array of shape (n_rows,), or (n_rows, n_views) for "all"
+        """
+        check_is_fitted(self)
+        table = self._new_rows(X)
+        if isinstance(view, str) and view == "all":
+            every = [self._nearest(table, j) for j in range(len(self.components_))]
+            if is_device_array(table):
+                return shared_namespace(X=table).stack(every, axis=1)
+            return np.column_stack(every)
+        return self._nearest(table, self._view(view))
+
+    def _nearest(self, table: FloatArray, j: int) -> IntArray:
+        basis = to_numpy(self.components_[j])
+        centres = (to_numpy(self.cluster_centers_[j]) - self._middle) @ basis
+        lengths = np.einsum("ij,ij->i", centres, centres)
+        if is_device_array(table):
+            offsets = from_numpy(lengths + 2 * centres @ (self._middle @ basis), table, table.dtype)
+            xp = shared_namespace(X=table)
+            return xp.argmin(self._inside(table, -2 * basis @ centres.T) + offsets, axis=1)
+        parts = [
+            (lengths - 2 * ((block - self._middle) @ basis) @ centres.T).argmin(axis=1)
+            for _, block in in_pieces(table)
+        ]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def transform(self, X: ArrayLike, view: int | str | None = None) -> FloatArray:
+        """Coordinates of the rows in a view.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_features)
+        view : int, "noise" or None
+            None: all views side by side, without the noise space.
+
+        Returns
+        -------
+        array of shape (n_rows, dimensions of the view)
+        """
+        check_is_fitted(self)
+        table = self._new_rows(X)
+        if view is None:
+            used = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
+            return self._inside(table, used)
+        if isinstance(view, str) and view == "noise":
+            n_used = sum(basis.shape[1] for basis in self.components_)
+            return self._inside(table, self.rotation_[:, n_used:])
+        return self._inside(table, to_numpy(self.components_[self._view(view)]))
+
+    def _inside(self, table: Any, directions: FloatArray) -> Any:
+        if is_device_array(table):
+            there = from_numpy(directions, table, table.dtype)
+            return shared_namespace(X=table).matmul(table, there)
+        parts = [block @ directions for _, block in in_pieces(table)]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+    def _new_rows(self, X: Any) -> Any:
+        if is_device_array(X):
+            if X.ndim != 2 or X.shape[1] != self.n_features_in_:
+                raise SubscapeError(
+                    f"X has shape {tuple(X.shape)}, but {type(self).__name__} was fitted with "
+                    f"{count(self.n_features_in_, 'feature')}"
+                )
+            return X
+        if is_source(X) or isinstance(X, Table):
+            return self._read_again(X)
+        return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
+
+    def _view(self, view: Any) -> int:
+        n_views = len(self.components_)
+        if not isinstance(view, Integral) or not -n_views <= int(view) < n_views:
+            raise ValueError(
+                f"view={view!r} is none of the {count(n_views, 'view')} found (0 to {n_views - 1})"
+            )
+        return int(view) % n_views
+
+
+def lifted(rows: FloatArray, lift: FloatArray | None) -> FloatArray:
+    """Rows in the directions to look in."""
+    return rows if lift is None else rows @ lift
+
+
+def in_pieces(table: FloatArray | Blocks) -> Iterable[tuple[slice, FloatArray]]:
+    """The rows at once, or those of a source block by block, as float64."""
+    if isinstance(table, Blocks):
+        return table.map(lambda block: block)
+    return [(slice(0, len(table)), table)]

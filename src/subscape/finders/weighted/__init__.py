@@ -1,0 +1,13 @@
+"""Finders whose clusters weight the features instead of choosing some.
+
+Names are loaded when first used.
+"""
+
+from subscape.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(
+    __name__,
+    {
+        "lac": "LAC",
+    },
+)

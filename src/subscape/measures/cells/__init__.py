@@ -1,0 +1,1 @@
+"""Subspace clusterings compared in cells of the data matrix."""

@@ -1,0 +1,1 @@
+"""Clusterings compared by where their points lie: density profiles and ADCO."""

@@ -1,0 +1,1 @@
+"""Scores by the flats that clusters spread along: reconstruction and description length."""

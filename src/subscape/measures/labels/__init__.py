@@ -1,0 +1,1 @@
+"""Partitions of the same rows compared by their labels."""

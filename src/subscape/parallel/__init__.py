@@ -1,0 +1,1 @@
+"""Where work runs: threads, processes, a cluster; seeds, progress and interruption."""

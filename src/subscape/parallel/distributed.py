@@ -1,0 +1,338 @@
+"""Calls on a Dask cluster: what they share is sent once, and dead workers are made up for.
+
+joblib's own way to Dask loses all calls whose arguments lay on a worker that died. Here the cluster
+is the one that joblib was told of, but the calls are sent by ourselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import pickle
+import queue
+import socket
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
+from copy import copy
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from joblib import parallel_config
+from joblib.parallel import get_active_backend
+
+from subscape.core.errors import LostWorkerError, SubscapeError, count
+
+from .recorded_warnings import Recorded, recorded_warnings
+from .threads import one_thread
+
+#: How often calls are sent that were lost together with the arguments they share.
+MOST_SENT = 3
+#: Seconds to wait for a worker when there is none.
+PATIENCE = 60.0
+#: Seconds between two looks at whether there are workers left.
+LOOK = 5.0
+#: Seconds to connect in.
+CONNECT = 6.0
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """An argument that many calls have in common; a cluster gets it once, before the calls."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Lost:
+    """What stands for the result of a call whose workers died each time."""
+
+    tries: int
+    where: str
+
+    def __str__(self) -> str:
+        often = "twice" if self.tries == 2 else f"{self.tries} times"
+        return (
+            f"{self.where} was killed {often} while it ran, perhaps for want of memory; give each "
+            "worker more, use fewer jobs (n_jobs) at a time, or a smaller table"
+        )
+
+
+class Carried:
+    """Functions with all they hold on to, pickled once and unpickled once on each worker.
+
+    Estimators go without their progress callback, which belongs to this process.
+    """
+
+    def __init__(self, content: Any) -> None:
+        self._payload = _pickled(content)
+        self._content = content
+
+    def __getstate__(self) -> bytes:
+        return self._payload
+
+    def __setstate__(self, payload: bytes) -> None:
+        self._payload, self._content = payload, None
+
+    def __sizeof__(self) -> int:
+        return len(self._payload)
+
+    @property
+    def content(self) -> Any:
+        if self._content is None:
+            # As Dask itself does with all that it moves; no file is ever read this way.
+            self._content = pickle.loads(self._payload)
+        return self._content
+
+
+def _pickled(content: Any) -> bytes:
+    from cloudpickle import Pickler
+
+    class Silent(Pickler):
+        def reducer_override(self, obj: Any) -> Any:
+            if hasattr(type(obj), "get_params") and getattr(obj, "progress", None) is not None:
+                obj = copy(obj)
+                obj.progress = None
+                return obj.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+            return super().reducer_override(obj)
+
+    stream = io.BytesIO()
+    Silent(stream, pickle.HIGHEST_PROTOCOL).dump(content)
+    return stream.getvalue()
+
+
+def active_client() -> Any:
+    """The client of the cluster that joblib was told to use; None if there is none.
+
+    None on the workers too: a call that waited there for other calls would take their place.
+    """
+    client = getattr(get_active_backend()[0], "client", None)
+    return None if client is None or is_on_worker() else client
+
+
+def is_on_worker() -> bool:
+    """Whether this is a call that a worker of a cluster does."""
+    if "distributed" not in sys.modules:
+        return False
+    from distributed.utils import thread_state
+
+    return hasattr(thread_state, "execution_state")
+
+
+@contextmanager
+def connected(address: str, seconds: float = CONNECT) -> Iterator[Any]:
+    """Everything with ``n_jobs`` runs on the Dask cluster at this address while inside.
+
+    Parameters
+    ----------
+    address : str
+        Of the scheduler, such as ``"tcp://10.0.0.5:8786"``.
+    seconds : float
+        How long to try.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise SubscapeError(
+            'a cluster takes the package distributed: pip install "subscape[dask]"'
+        ) from None
+
+    def connect() -> Any:
+        _knock(address, seconds)
+        return Client(address, timeout=seconds, set_as_default=False)
+
+    try:
+        # Looking up a name, and an address where somebody listens but never answers, know no limit.
+        client = _within(seconds, connect)
+    except Exception as error:
+        # Whatever answers at an address that is wrong can fail in any way.
+        raise SubscapeError(
+            f"the cluster at {address!r} can't be reached ({error}); is its scheduler running, and "
+            "is this the address that it tells when it starts?"
+        ) from None
+    with client:
+        _check_workers(client, address)
+        with parallel_config(backend="dask", client=client):
+            yield client
+
+
+def _knock(address: str, seconds: float) -> None:
+    """Find out at once that nobody listens; Dask would go on trying."""
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
+    if place.scheme not in ("tcp", "tls") or not place.hostname or place.port is None:
+        return
+    socket.create_connection((place.hostname, place.port), seconds).close()
+
+
+def _within(seconds: float, function: Callable[[], Any]) -> Any:
+    """What a function returns or raises, if that is soon enough; else it is left to itself."""
+    outcome: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(function())
+        except Exception as error:
+            outcome.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        return outcome.result(seconds)
+    except FutureTimeout:
+        if outcome.done():
+            raise
+        raise TimeoutError(f"no answer within {seconds:g} s") from None
+
+
+def _check_workers(client: Any, address: str, seconds: float = 2.0) -> None:
+    from subscape import __version__
+
+    try:
+        client.wait_for_workers(1, timeout=seconds)
+    except (OSError, TimeoutError):
+        raise SubscapeError(
+            f"the cluster at {address!r} has no workers; start one with  dask worker {address}"
+        ) from None
+    versions = client.run(_version_here)
+    other = {place: found for place, found in versions.items() if found != __version__}
+    if other:
+        place, found = next(iter(other.items()))
+        raise SubscapeError(
+            f"{count(len(other), 'worker')} of {len(versions)} at {address!r} would not give the "
+            f"same results: this is subscape {__version__}, and on {place} there is "
+            f"{'none' if found is None else found}"
+        )
+
+
+def _version_here() -> str | None:
+    try:
+        from subscape import __version__
+    except ImportError:
+        return None
+    return __version__
+
+
+# -- calls ----------------------------------------------------------------------------------------
+
+
+def from_cluster(
+    client: Any, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]
+) -> Generator[tuple[int, Any], None, None]:
+    """Yield ``(i, function(*calls[i]))`` as they get done, in any order.
+
+    The scheduler gives the calls of a dead worker to others. Calls that it gives up, because
+    several workers died under them, are sent once more, one at a time: alone, each can only harm
+    itself. One that is given up again comes out as :class:`Lost`.
+    """
+    waiting = dict(enumerate(calls))
+    given_up: dict[int, Lost] = {}
+    for _ in range(MOST_SENT):
+        for i, outcome in _sent(client, function, dict(waiting)):
+            if outcome is _GONE:
+                continue
+            del waiting[i]
+            if isinstance(outcome, Lost):
+                given_up[i] = outcome
+            else:
+                yield i, outcome
+        if not waiting:
+            break
+    else:
+        raise LostWorkerError(
+            f"{count(len(waiting), 'call')} of {len(calls)} could not be done: the workers that "
+            f"held the data died {MOST_SENT} times; their logs may say why, most often memory is "
+            "short"
+        )
+    for i, before in given_up.items():
+        ((_, outcome),) = _sent(client, function, {i: calls[i]})
+        if isinstance(outcome, Lost) or outcome is _GONE:
+            again = outcome.tries if isinstance(outcome, Lost) else 1
+            outcome = Lost(before.tries + again, before.where)
+        yield i, outcome
+
+
+#: What comes in the place of a result when the arguments were lost with a worker.
+_GONE = object()
+
+
+def _sent(
+    client: Any, function: Callable[..., Any], calls: Mapping[int, tuple[Any, ...]]
+) -> Generator[tuple[int, Any], None, None]:
+    """Outcomes of calls that are sent now, each with its number."""
+    from distributed import KilledWorker
+
+    _wait_for_workers(client)
+    options = getattr(get_active_backend()[0], "submit_kwargs", {})
+    shared = {id(part): part for call in calls.values() for part in call if type(part) is Shared}
+    try:
+        there = {
+            # In a list, because a list given alone would be sent piece by piece.
+            name: client.scatter([part.value], broadcast=True, hash=False)[0]
+            for name, part in shared.items()
+        }
+    except OSError:
+        # A worker died while it was sent to.
+        yield from ((i, _GONE) for i in calls)
+        return
+    finished: queue.SimpleQueue[int] = queue.SimpleQueue()
+    futures = {}
+    try:
+        for i, call in calls.items():
+            arguments = [there.get(id(part), part) for part in call]
+            future = client.submit(_there, function, *arguments, pure=False, **options)
+            futures[i] = future
+            future.add_done_callback(lambda _, i=i: finished.put(i))
+        while futures:
+            i = _next(finished, client)
+            future = futures.pop(i)
+            try:
+                result, seen = future.result()
+            except KilledWorker as death:
+                yield i, Lost(death.allowed_failures + 1, "a worker of the cluster")
+            except (CancelledError, asyncio.CancelledError):
+                yield i, _GONE
+            else:
+                for warning in seen:
+                    warnings.warn(warning.message, warning.category, stacklevel=5)
+                yield i, result
+    finally:
+        if futures:
+            client.cancel(list(futures.values()))
+
+
+def _wait_for_workers(client: Any) -> None:
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except (OSError, TimeoutError):
+        _no_worker()
+
+
+def _next(finished: queue.SimpleQueue[int], client: Any) -> int:
+    """The number of the next call that ends, as long as there is anybody to end it."""
+    waited = 0.0
+    while True:
+        try:
+            return finished.get(timeout=LOOK)
+        except queue.Empty:
+            if client.status != "running":
+                raise LostWorkerError("the connection to the cluster was lost") from None
+            waited = 0.0 if client.ncores() else waited + LOOK
+            if waited >= PATIENCE:
+                _no_worker()
+
+
+def _no_worker() -> None:
+    raise LostWorkerError(
+        f"no worker of the cluster is left, and none came within {PATIENCE:g} s"
+    ) from None
+
+
+def _there(function: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[Recorded, ...]]:
+    """The call on its worker: one thread, as here, and what it warns of is brought back."""
+    with one_thread(), parallel_config(backend="threading", n_jobs=1), recorded_warnings() as seen:
+        result = function(*arguments)
+    return result, tuple(sorted(seen, key=str))

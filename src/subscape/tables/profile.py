@@ -1,0 +1,207 @@
+"""What a table looks like: counts per column, sentences about them, and its pictures in text."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from hashlib import blake2b
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from subscape.core.errors import count, listing
+from subscape.core.markup import card
+from subscape.core.types import BoolArray, FloatArray, IntArray
+
+from .columns import ROLES, Column, as_dates
+
+#: Cells looked at in one go, so that counting never copies the whole table.
+BLOCK_CELLS = 1 << 21
+
+#: Columns listed in a notebook before the rest is only counted.
+MOST_COLUMNS = 30
+
+
+class Profile(NamedTuple):
+    """Counts per column, in the order of the table's schema.
+
+    Attributes
+    ----------
+    n_missing, n_infinite : (n_columns,) int array
+    low, high : (n_columns,) float array
+        Smallest and largest finite value of numbers and dates; NaN for text.
+    is_constant : (n_columns,) bool array
+        Whether all present values are equal (also where none is present).
+    duplicate_of : tuple of (str or None)
+        The first column that has the same values (for text: the same groups), if there is one.
+    """
+
+    n_missing: IntArray
+    n_infinite: IntArray
+    low: FloatArray
+    high: FloatArray
+    is_constant: BoolArray
+    duplicate_of: tuple[str | None, ...]
+
+
+class _Counts(NamedTuple):
+    n_missing: int
+    n_infinite: int
+    low: float
+    high: float
+    is_constant: bool
+    digest: bytes
+
+
+def profile(columns: Sequence[Column], X: Any, others: Mapping[str, NDArray[Any]]) -> Profile:
+    """Count missing, infinite, constant and repeated values of every column."""
+    numeric = iter(_count_sparse(X) if sparse.issparse(X) else _count_dense(X))
+    counts = []
+    for column in columns:
+        if column.role == "numeric":
+            counts.append(next(numeric))
+        elif column.levels is None:
+            counts += _count_dense(others[column.name][:, None])
+        else:
+            counts.append(_count_codes(others[column.name]))
+    first: dict[tuple[str, bytes], str] = {}
+    duplicate_of: list[str | None] = []
+    for column, stats in zip(columns, counts, strict=True):
+        owner = first.setdefault((column.kind, stats.digest), column.name)
+        duplicate_of.append(None if owner == column.name or stats.is_constant else owner)
+    return Profile(
+        np.array([c.n_missing for c in counts], dtype=np.int64),
+        np.array([c.n_infinite for c in counts], dtype=np.int64),
+        np.array([c.low for c in counts]),
+        np.array([c.high for c in counts]),
+        np.array([c.is_constant for c in counts], dtype=bool),
+        tuple(duplicate_of),
+    )
+
+
+def _count_dense(X: FloatArray) -> list[_Counts]:
+    """Counts of each column, in one pass over blocks of rows."""
+    n, p = X.shape
+    missing, infinite = np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
+    low, high = np.full(p, np.inf), np.full(p, -np.inf)
+    digests = [blake2b(digest_size=16) for _ in range(p)]
+    step = max(1, BLOCK_CELLS // max(p, 1))
+    for start in range(0, n, step):
+        # Adding zero turns -0.0 into 0.0, so that equal numbers have equal bytes.
+        block = np.ascontiguousarray(X[start : start + step].T) + 0.0
+        gone, unbounded = np.isnan(block), np.isinf(block)
+        block[gone] = np.nan
+        missing += gone.sum(axis=1)
+        infinite += unbounded.sum(axis=1)
+        finite = ~(gone | unbounded)
+        low = np.minimum(low, np.min(block, axis=1, where=finite, initial=np.inf))
+        high = np.maximum(high, np.max(block, axis=1, where=finite, initial=-np.inf))
+        for digest, values in zip(digests, block, strict=True):
+            digest.update(values.data)
+    empty = low > high
+    constant = (infinite == 0) & (empty | (low == high))
+    low[empty] = high[empty] = np.nan
+    return [
+        _Counts(
+            int(missing[j]),
+            int(infinite[j]),
+            float(low[j]),
+            float(high[j]),
+            bool(constant[j]),
+            digests[j].digest(),
+        )
+        for j in range(p)
+    ]
+
+
+def _count_sparse(X: Any) -> list[_Counts]:
+    by_column = sparse.csc_array(X)
+    by_column.sum_duplicates()
+    out = []
+    for j in range(X.shape[1]):
+        place = slice(by_column.indptr[j], by_column.indptr[j + 1])
+        stored, rows = by_column.data[place], by_column.indices[place]
+        implicit_zero = np.zeros(int(len(stored) < X.shape[0]))
+        [stats] = _count_dense(np.concatenate([stored, implicit_zero])[:, None])
+        kept = stored != 0
+        digest = blake2b(rows[kept].astype(np.int64).tobytes(), digest_size=16)
+        digest.update((stored[kept] + 0.0).tobytes())
+        out.append(stats._replace(digest=digest.digest()))
+    return out
+
+
+def _count_codes(codes: NDArray[np.int32]) -> _Counts:
+    # Codes renumbered by first appearance are equal for columns that group the rows alike.
+    _, at, inverse = np.unique(codes, return_index=True, return_inverse=True)
+    order = np.empty(len(at), dtype=np.int32)
+    order[np.argsort(at)] = np.arange(len(at), dtype=np.int32)
+    renumbered = order[inverse]
+    renumbered[codes < 0] = -1
+    n_missing = int((codes < 0).sum())
+    digest = blake2b(renumbered.tobytes(), digest_size=16).digest()
+    return _Counts(n_missing, 0, np.nan, np.nan, len(at) - (n_missing > 0) <= 1, digest)
+
+
+def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]:
+    """Sentences about a table: guessed roles, empty, constant, repeated, infinite, missing."""
+    notes = [f"column {c.name!r}: {c.note}" for c in columns if c.note]
+    features = [(j, c.name) for j, c in enumerate(columns) if c.is_feature]
+    if not features:
+        notes.append("no column is a feature: there is nothing to find clusters in")
+    empty = [name for j, name in features if stats.n_missing[j] == n_rows]
+    if empty:
+        notes.append(f"{count(len(empty), 'feature')} without any value: {listing(empty)}")
+    constant = [n for j, n in features if stats.is_constant[j] and stats.n_missing[j] < n_rows]
+    if constant:
+        notes.append(f"{count(len(constant), 'feature')} with a single value: {listing(constant)}")
+    pairs = [
+        f"{n!r} repeats {stats.duplicate_of[j]!r}" for j, n in features if stats.duplicate_of[j]
+    ]
+    if pairs:
+        more = f" and {len(pairs) - 5} more" if len(pairs) > 5 else ""
+        notes.append(f"{count(len(pairs), 'repeated feature')}: {', '.join(pairs[:5])}{more}")
+    infinite = [name for j, name in features if stats.n_infinite[j]]
+    if infinite:
+        total = sum(int(stats.n_infinite[j]) for j, _ in features)
+        notes.append(f"{count(total, 'infinite value')} in {listing(infinite)}")
+    partly = [name for j, name in features if 0 < stats.n_missing[j] < n_rows]
+    if partly:
+        total = sum(int(stats.n_missing[j]) for j, _ in features)
+        share = 100 * total / (n_rows * len(features))
+        notes.append(
+            f"{count(total, 'missing cell')} ({share:.2g} % of the features) in {listing(partly)}"
+        )
+    return notes
+
+
+def summary(columns: Sequence[Column], stats: Profile, n_rows: int) -> str:
+    """One line: rows, columns, how many of each role, missing cells among the features."""
+    times = Counter(c.role for c in columns)
+    roles = ", ".join(f"{times[role]} {role}" for role in ROLES if times[role])
+    missing = sum(int(stats.n_missing[j]) for j, c in enumerate(columns) if c.is_feature)
+    size = f"{count(n_rows, 'row')} x {count(len(columns), 'column')}"
+    return f"{size}: {roles}; {missing} missing"
+
+
+def as_html(columns: Sequence[Column], stats: Profile, n_rows: int, notes: Sequence[str]) -> str:
+    """A small table with one line per column, and the notes."""
+    lines = [
+        (column.name, column.role, _range(column, stats, j), int(stats.n_missing[j]))
+        for j, column in enumerate(columns)
+    ]
+    head = ("column", "role", "values", "missing")
+    text = summary(columns, stats, n_rows)
+    return card("Table", text, head, lines, notes=notes, most=MOST_COLUMNS, noun="column")
+
+
+def _range(column: Column, stats: Profile, j: int) -> str:
+    if column.levels is not None:
+        shown = ", ".join(column.levels[:4]) + (", …" if len(column.levels) > 4 else "")
+        return f"{count(len(column.levels), 'level')}: {shown}"
+    ends = np.array([stats.low[j], stats.high[j]])
+    if np.isnan(ends).any():
+        return "none"
+    low, high = as_dates(ends).astype("datetime64[D]") if column.kind == "date" else ends
+    return f"{low} to {high}" if column.kind == "date" else f"{low:.4g} to {high:.4g}"

@@ -1,0 +1,1 @@
+"""Readers of tables: one per kind of file or object."""

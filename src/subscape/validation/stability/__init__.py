@@ -1,0 +1,1 @@
+"""Stability: do clusters come back on samples, halves and other seeds?"""

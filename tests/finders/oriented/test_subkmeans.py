@@ -1,0 +1,72 @@
+import numpy as np
+import pytest
+from scipy.linalg import subspace_angles
+from sklearn.cluster import KMeans
+
+from subscape.datasets import planted_views
+from subscape.finders import SubKMeans
+from subscape.finders.oriented.subkmeans import lloyd, shared_directions, starting_centres
+from subscape.measures import adjusted_rand_score, clustering_error
+
+
+def textbook(X, labels, k, steps):
+    """The published steps from given labels: rotate by the eigenvectors, assign in the subspace."""
+    total = (X - X.mean(0)).T @ (X - X.mean(0))
+    path = []
+    for _ in range(steps):
+        means = np.array([X[labels == i].mean(0) for i in range(k)])
+        within = sum((X[labels == i] - means[i]).T @ (X[labels == i] - means[i]) for i in range(k))
+        values, vectors = np.linalg.eigh(within - total)
+        V = vectors[:, values < -1e-10 * np.abs(values).max()]
+        labels = np.square((X @ V)[:, None] - means @ V).sum(2).argmin(1)
+        path.append(labels)
+    return path
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_labels_follow_the_published_steps(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(120, 6)) + 2 * rng.integers(0, 2, size=(120, 6))
+    labels = rng.integers(0, 3, 120)
+    path = textbook(X, labels, 3, 14)
+    centres = np.array([X[labels == i].mean(0) for i in range(3)])
+    for steps in (1, 2, 5, 12):
+        model = KMeans(3, init=centres, n_init=1, max_iter=steps, tol=0).fit(X)
+        # scikit-learn assigns once more after its last step unless it has converged.
+        assert any(np.array_equal(model.labels_, p) for p in path[steps - 1 : steps + 1])
+
+
+def test_the_subspace_is_that_of_the_between_scatter():
+    X, truths = planted_views(400, 8, n_clusters=(4,), dims=3, random_state=0)
+    finder = SubKMeans(4, random_state=0).fit(X)
+    assert adjusted_rand_score(truths[0], finder.labels_) > 0.95
+    assert finder.dim_ == 3
+    assert clustering_error(finder.clustering_, truths[0]) < 0.15
+    true = truths[0].subspaces.spanning().bases[0]
+    assert np.degrees(subspace_angles(finder.components_, true).max()) < 15
+
+
+def test_at_most_k_minus_one_directions_strongest_first():
+    rng = np.random.default_rng(0)
+    centres, labels = rng.normal(size=(4, 9)), rng.integers(0, 4, 200)
+    directions = shared_directions(centres, labels)
+    assert directions.shape == (9, 3)
+    np.testing.assert_allclose(directions.T @ directions, np.eye(3), atol=1e-12)
+    counts = np.bincount(labels)
+    middle = counts @ centres / counts.sum()
+    spread = np.square((centres - middle) @ directions).T @ counts
+    assert (np.diff(spread) <= 1e-9).all()
+
+
+def test_predict_and_transform():
+    X, _ = planted_views(200, 5, n_clusters=(3,), random_state=1)
+    finder = SubKMeans(3, random_state=0).fit(X)
+    np.testing.assert_array_equal(finder.predict(X), finder.labels_)
+    np.testing.assert_allclose(finder.transform(X), X @ finder.components_)
+
+
+def test_a_start_never_ends_worse_than_it_began():
+    X, _ = planted_views(200, 6, n_clusters=(3,), random_state=2)
+    centres = starting_centres(X, 3, np.random.SeedSequence(0))
+    before = np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum()
+    assert lloyd(X, centres, 300).inertia <= before + 1e-9

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from joblib.externals.loky import get_reusable_executor
+
+from subscape.core.errors import LostWorkerError
+from subscape.parallel.local import Lost, Shared, finished, in_order
+
+CALLS = [(i, Shared(np.full(3, 10.0))) for i in range(6)]
+
+
+def plus(number, table):
+    return number + float(table[0])
+
+
+def die_once(number, marker):
+    if number == 2 and not Path(marker).exists():
+        Path(marker).touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def die_at(number, deadly):
+    if number == deadly:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def press_ctrl_c(number):
+    os.kill(os.getpid(), signal.SIGINT)
+    return number
+
+
+def refuse(number):
+    if number == 1:
+        raise KeyError("one")
+    return number
+
+
+@pytest.mark.parametrize("threads", [False, True])
+@pytest.mark.parametrize("n_jobs", [None, 1, 2])
+def test_results_are_those_of_the_calls(n_jobs, threads):
+    assert dict(finished(plus, CALLS, n_jobs, threads=threads)) == {i: 10.0 + i for i in range(6)}
+    assert list(in_order(plus, CALLS, n_jobs, threads=threads)) == [10.0 + i for i in range(6)]
+    assert list(in_order(plus, [], n_jobs, threads=threads)) == []
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_what_a_call_raises_ends_it_all(n_jobs):
+    with pytest.raises(KeyError, match="one"):
+        list(in_order(refuse, [(i,) for i in range(5)], n_jobs))
+
+
+def test_workers_never_hear_of_ctrl_c():
+    # Those that others may have started in this process are none of ours.
+    get_reusable_executor().shutdown(wait=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [])
+    assert list(in_order(press_ctrl_c, [(i,) for i in range(4)], 2)) == list(range(4))
+    assert signal.pthread_sigmask(signal.SIG_BLOCK, []) == before
+
+
+def test_a_killed_process_costs_a_second_try(tmp_path):
+    calls = [(i, str(tmp_path / "killed")) for i in range(5)]
+    assert list(in_order(die_once, calls, 2)) == list(range(5))
+    assert (tmp_path / "killed").exists()
+
+
+def test_a_call_that_kills_its_process_twice_is_named():
+    results = dict(finished(die_at, [(i, 4) for i in range(6)], 2))
+    assert results.pop(4) == Lost(2, "the process")
+    assert results == {i: i for i in (0, 1, 2, 3, 5)}
+    with pytest.raises(
+        LostWorkerError,
+        match=r"table 2 of 3 can't be done: the process was killed twice .*n_jobs",
+    ) as caught:
+        list(in_order(die_at, [(i, 1) for i in range(3)], 2, what="table"))
+    assert isinstance(caught.value, ValueError)
+
+
+def test_no_job_at_all_is_started_for_one_call():
+    with joblib.parallel_config(backend="loky", n_jobs=2):
+        assert dict(finished(os.getpid, [()])) == {0: os.getpid()}

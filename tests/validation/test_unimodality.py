@@ -1,0 +1,135 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from subscape.core.errors import SubscapeError
+from subscape.validation.unimodality import (
+    dip_statistic,
+    is_multimodal,
+    unimodal_column,
+    unimodal_table,
+)
+
+
+def nearest_with_top_at(x, below, above, top):
+    """Smallest distance of a distribution function with its top at point ``top``: a linear program.
+
+    Unknowns: its values at the points (two at the top, where it may jump), and the distance.
+    """
+    n = len(x)
+    places = [*range(top + 1), *range(top, n)]  # the point of each unknown
+    unknowns = len(places) + 1
+    rows, limits = [], []
+
+    def at_most(terms, limit):
+        row = np.zeros(unknowns)
+        for place, factor in terms:
+            row[place] += factor
+        rows.append(row)
+        limits.append(limit)
+
+    far = unknowns - 1
+    for u, i in enumerate(places):
+        low = below[i] if u == top else above[i]
+        high = above[i] if u == top + 1 else below[i]
+        at_most([(u, 1), (far, -1)], high)
+        at_most([(u, -1), (far, -1)], -low)
+    for u in range(unknowns - 2):
+        at_most([(u, 1), (u + 1, -1)], 0.0)
+    for first in range(unknowns - 3):
+        a, b, c = first, first + 1, first + 2
+        if c <= top:
+            sign = 1.0
+        elif a > top:
+            sign = -1.0
+        else:
+            continue
+        one, two = x[places[b]] - x[places[a]], x[places[c]] - x[places[b]]
+        # (U_b - U_a) / one <= (U_c - U_b) / two where it is convex.
+        at_most([(a, -sign / one), (b, sign / one + sign / two), (c, -sign / two)], 0.0)
+    goal = np.zeros(unknowns)
+    goal[far] = 1
+    found = linprog(goal, np.array(rows), np.array(limits), bounds=[(0, 1)] * unknowns)
+    return found.fun
+
+
+def dip_by_programs(column):
+    values, counts = np.unique(column, return_counts=True)
+    above = np.cumsum(counts) / len(column)
+    below = above - counts / len(column)
+    return min(nearest_with_top_at(values, below, above, top) for top in range(len(values)))
+
+
+@settings(deadline=None, max_examples=40)
+@given(st.lists(st.integers(0, 60), min_size=4, max_size=14, unique=True))
+def test_the_dip_is_that_of_the_nearest_hump(numbers):
+    column = np.array(sorted(numbers), dtype=float)
+    assert dip_statistic(column) == pytest.approx(dip_by_programs(column), abs=1e-6)
+
+
+def test_two_far_heaps_have_almost_the_largest_dip():
+    rng = np.random.default_rng(0)
+    column = np.concatenate([rng.normal(0, 1e-3, 500), rng.normal(1, 1e-3, 500)])
+    assert 0.24 < dip_statistic(column) <= 0.25
+
+
+@settings(deadline=None, max_examples=25)
+@given(st.integers(0, 10_000), st.floats(-50, 50), st.floats(0.01, 100))
+def test_scale_place_and_direction_don_t_matter(seed, place, scale):
+    column = np.random.default_rng(seed).normal(size=60)
+    assert dip_statistic(place + scale * column) == pytest.approx(dip_statistic(column), abs=1e-9)
+    assert dip_statistic(-column) == pytest.approx(dip_statistic(column), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [60, 400])
+def test_uniform_columns_seldom_seem_to_have_humps(n):
+    rng = np.random.default_rng(n)
+    flagged = [is_multimodal(rng.random(n)) for _ in range(1000)]
+    assert sum(flagged) <= 5
+
+
+def test_skewed_heavy_and_rounded_columns_have_one_hump():
+    rng = np.random.default_rng(1)
+    for column in (
+        rng.lognormal(size=1000),
+        rng.standard_cauchy(1000),
+        np.round(rng.normal(size=1000), 1),
+        rng.poisson(2.0, 1000).astype(float),
+        np.where(rng.random(1000) < 0.4, 0.0, rng.exponential(size=1000)),
+        np.full(30, 3.0),
+    ):
+        assert not is_multimodal(column)
+
+
+@pytest.mark.parametrize("decimals", [1, 12])
+def test_a_column_loses_its_humps_and_nothing_else(decimals):
+    rng = np.random.default_rng(2)
+    column = np.round(np.concatenate([rng.normal(0, 1, 120), rng.normal(8, 1.5, 80)]), decimals)
+    moved = unimodal_column(column)
+    assert is_multimodal(column) and not is_multimodal(moved)
+    assert moved.mean() == pytest.approx(column.mean())
+    assert moved.std() == pytest.approx(column.std())
+    # The same order, and what was tied stays tied.
+    order = np.argsort(column, kind="stable")
+    assert (np.diff(moved[order]) >= -1e-12).all()
+    assert len(np.unique(moved.round(9))) <= len(np.unique(column))
+
+
+def test_only_columns_with_humps_change():
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(200, 3))
+    assert unimodal_table(table) is table
+    table[:100, 1] += 9
+    table[::7, 1] = np.nan
+    smooth = unimodal_table(table)
+    np.testing.assert_array_equal(smooth[:, [0, 2]], table[:, [0, 2]])
+    np.testing.assert_array_equal(np.isnan(smooth), np.isnan(table))
+    assert not is_multimodal(smooth[~np.isnan(smooth[:, 1]), 1])
+
+
+@pytest.mark.parametrize("column", [[], [[1.0, 2.0]], [1.0, float("nan")]])
+def test_what_is_no_column_is_refused(column):
+    with pytest.raises(SubscapeError, match="one column of finite numbers"):
+        dip_statistic(column)
