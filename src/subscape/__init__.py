@@ -14,6 +14,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from subscape.version import __version__
+
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
     from subscape.core.oriented import OrientedSubspaces
@@ -24,7 +26,6 @@ if TYPE_CHECKING:
     from subscape.files.archive import load, save
     from subscape.tables.table import Table
 
-__version__ = "0.1.0.dev0"
 
 __all__ = [
     "AxisSubspaces",

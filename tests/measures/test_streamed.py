@@ -8,6 +8,7 @@ import pytest
 from tests.table_sources import sources, write_parquet
 
 from subscape.arrays import row_blocks as blocks_module
+from subscape.arrays.blocks import as_blocks
 from subscape.core import SubspaceClustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.datasets import planted_axes, planted_oriented

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import click
 
-from subscape import __version__
+from subscape.version import __version__
 
 __all__ = ["COMMANDS", "Subcommand", "cli", "main"]
 

@@ -100,7 +100,7 @@ def _how_judged(job: Exploration) -> list[str]:
         return []
     return [
         "groups that are each narrow in features of their own describe this table best, and all "
-        "groupings are scored as such"
+        "groupings are judged as such"
     ]
 
 

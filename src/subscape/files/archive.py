@@ -110,7 +110,7 @@ def save(
         entry, parts = _pack(member, f"clustering{i}", described[i] if described else None)
         entries.append(entry | ({"name": str(names[i])} if names is not None else {}))
         arrays.update(parts)
-    from subscape import __version__
+    from subscape.version import __version__
 
     manifest = {
         "format": FORMAT,

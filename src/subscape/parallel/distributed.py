@@ -189,7 +189,7 @@ def _within(seconds: float, function: Callable[[], Any]) -> Any:
 
 
 def _check_workers(client: Any, address: str, seconds: float = 2.0) -> None:
-    from subscape import __version__
+    from subscape.version import __version__
 
     try:
         client.wait_for_workers(1, timeout=seconds)
@@ -210,7 +210,7 @@ def _check_workers(client: Any, address: str, seconds: float = 2.0) -> None:
 
 def _version_here() -> str | None:
     try:
-        from subscape import __version__
+        from subscape.version import __version__
     except ImportError:
         return None
     return __version__

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from subscape import __version__
 from subscape.core.errors import count
 from subscape.exploration.plan import BASELINES
 from subscape.finders.registry import FINDERS
+from subscape.version import __version__
 
 from .wording import compared, number
 

@@ -10,8 +10,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from subscape import __version__
 from subscape.files.atomic import write_atomically
+from subscape.version import __version__
 
 from .drawings import payload, script_json
 from .palette import palette_css

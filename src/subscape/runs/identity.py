@@ -106,8 +106,8 @@ def seeds_of(finder: Any) -> dict[str, Any]:
 @functools.cache
 def environment() -> dict[str, str]:
     """Version and kernels, on which the bits of a result depend."""
-    from subscape import __version__
     from subscape.arrays.backend import active
+    from subscape.version import __version__
 
     return {"version": __version__, "kernels": active()}
 
