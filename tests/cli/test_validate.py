@@ -32,17 +32,17 @@ def data(run):
 
 def test_planted_clusters_can_be_trusted(run, data):
     result = run(
-        "validate", "result.subscape", "data.csv", "--samples", 4, "--nulls", 19, "--quiet",
+        "validate", "result.subscape", "data.csv", "--samples", 4, "--nulls", 99, "--quiet",
         "-o", "clusters.csv", "--plot", "bars.png",
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert "All clusters can be trusted (stability of at least 0.75 and p" in result.output
-    assert "p = 0.05 against 19 tables" in result.output
+    assert "p = 0.01 against 99 tables" in result.output
     with open("clusters.csv", newline="") as stream:
         records = list(csv.DictReader(stream))
     assert [record["cluster"] for record in records] == ["0", "1", "2"]
     assert all(float(record["stability"]) > 0.75 for record in records)
-    assert all(float(record["p_value"]) == 0.05 for record in records)
+    assert all(float(record["p_value"]) == 0.01 for record in records)
     assert Path("bars.png").read_bytes()[:4] == b"\x89PNG"
 
 

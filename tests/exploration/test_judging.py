@@ -7,18 +7,14 @@ from hypothesis import strategies as st
 from sklearn.datasets import load_iris
 
 from subscape.datasets import planted_views, structureless
-from subscape.exploration.assess import (
-    Chance,
-    chance_entries,
-    cluster_scores,
-    gumbel_p_value,
-    null_score,
-)
+from subscape.ensemble.weighted_vote import matched
+from subscape.exploration.assess import chance_entries, cluster_scores, null_score
 from subscape.exploration.information import canonical, joint_labels, novelty, redundancy
 from subscape.exploration.plan import Entry
 from subscape.exploration.rule import learn
 from subscape.exploration.separation import GroupingScorer, project_out
-from subscape.exploration.views import Consensus, matched, ranked
+from subscape.exploration.views import Consensus, ranked
+from subscape.validation.max_statistic import NullMaxima, gumbel_p_value
 
 labels = st.lists(st.integers(-1, 4), min_size=4, max_size=40).map(np.array)
 
@@ -132,7 +128,7 @@ def test_tail_probabilities():
     steps = [gumbel_p_value(score, maxima) for score in np.linspace(0, 6, 50)]
     assert steps[0] == 1.0 and (np.diff(steps) <= 1e-12).all()
     assert gumbel_p_value(float(np.median(maxima)), maxima) == pytest.approx(0.5, abs=0.1)
-    assert Chance((), ()).p_value(3.0) == 1.0
+    assert NullMaxima((), ()).p_value(3.0) == 1.0
     # Calibrated beyond what was seen: the 1 % point of the distribution itself.
     beyond = 1.0 - 0.2 * np.log(-np.log(0.999))
     assert 0.0005 < gumbel_p_value(beyond, maxima) < 0.01

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from subscape.exploration.assembly import AssessedView
-from subscape.exploration.assess import Chance, ViewStability
+from subscape.exploration.assess import NullMaxima, ViewStability
 from subscape.exploration.steadiness import MOST_TRIED, replace_unstable_views
 from subscape.exploration.views import Consensus
 
 #: Scores from about 0.3 on are better than chance.
-CHANCE = Chance(tuple(np.linspace(0.0, 0.1, 20)), (0.0,))
+CHANCE = NullMaxima(tuple(np.linspace(0.0, 0.1, 20)), (0.0,))
 FINE = np.tile(np.repeat(np.arange(4), 10), 3)
 COARSE = FINE // 2
 OTHER = np.repeat(np.arange(3), 40)

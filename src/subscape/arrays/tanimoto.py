@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from threadpoolctl import threadpool_limits
 
 from subscape.arrays.device.array_api import (
     device_of,
@@ -24,6 +23,7 @@ from subscape.arrays.device.array_api import (
     slices,
 )
 from subscape.core.types import FloatArray
+from subscape.parallel.threads import one_blas_thread
 
 #: Rows that are spelled out at a time: 2,000 clusters take 16 MB.
 BLOCK = 1024
@@ -75,7 +75,7 @@ def products(memberships: Any) -> FloatArray:
         return _foreign_products(memberships, memberships)
     if not sparse.issparse(memberships):
         dense = np.asarray(memberships, np.float64)
-        with threadpool_limits(1, "blas"):
+        with one_blas_thread():
             return dense @ dense.T
     count, n = memberships.shape
     if memberships.nnz < SPARSE_BELOW * count * n:
@@ -88,7 +88,7 @@ def products(memberships: Any) -> FloatArray:
         by_row = sparse.csr_array(memberships.T)
         blocks = (by_row[i : i + BLOCK].astype(np.float64).toarray().T for i in range(0, n, BLOCK))
     total = np.zeros((count, count))
-    with threadpool_limits(1, "blas"):
+    with one_blas_thread():
         for block in blocks:
             # Of a product with its own transpose BLAS computes one half only.
             total += block @ block.T

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from subscape.validation.criteria import FEWEST_NULL_TABLES
+
 from .finder_inputs import finder_parameters, read_matrix, table_options, typed_value
 from .inputs import of_text
 from .output import columns, number, write_records
@@ -38,7 +40,7 @@ HEADINGS = {"stability": "instability"}
               help="Samples of the rows that are clustered for each setting.")  # fmt: skip
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8,
               show_default=True, help="Share of the rows in a sample.")  # fmt: skip
-@click.option("--nulls", type=click.IntRange(1), default=39, show_default=True,
+@click.option("--nulls", type=click.IntRange(1), default=FEWEST_NULL_TABLES, show_default=True,
               help="Tables without clusters, for --by significance.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), help="Write the chosen clustering.")
 @click.option("--table-output", type=click.Path(), help="Write the table of settings (CSV).")

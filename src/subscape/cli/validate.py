@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL, STABLE
+
 from .finder_inputs import read_matrix, table_options, typed_value
 from .inputs import of_text, read_files, the_only
 from .output import columns, number, write_records
@@ -28,9 +30,6 @@ tables without clusters. The file also tells how the table was read (--scale, --
 for labels, say it as it was.
 """
 
-#: A cluster is trusted from this stability (Hennig's "recovered") and up to this p-value.
-STABLE, LEVEL = 0.75, 0.05
-
 
 @click.command(epilog=EXAMPLES)
 @click.argument("result", metavar="RESULT")
@@ -42,7 +41,7 @@ STABLE, LEVEL = 0.75, 0.05
               help="Samples of the rows that are clustered again; 0 for none.")  # fmt: skip
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8,
               show_default=True, help="Share of the rows in a sample.")  # fmt: skip
-@click.option("--nulls", type=click.IntRange(0), default=39, show_default=True,
+@click.option("--nulls", type=click.IntRange(0), default=FEWEST_NULL_TABLES, show_default=True,
               help="Tables without clusters to compare with; 0 for none.")  # fmt: skip
 @click.option("-o", "--output", type=click.Path(), help="Write the table of clusters (CSV).")
 @click.option("--plot", type=click.Path(), help="Draw which clusters come back.")
@@ -288,15 +287,15 @@ def _verdict(report: dict[str, Any]) -> str:
     good = [
         record["cluster"]
         for record in clusters
-        if not record["stability"] < STABLE and not record["p_value"] > LEVEL
+        if not record["stability"] < STABLE and not record["p_value"] > SIGNIFICANCE_LEVEL
     ]
-    if report["p_value"] is not None and report["p_value"] > LEVEL:
+    if report["p_value"] is not None and report["p_value"] > SIGNIFICANCE_LEVEL:
         return "Tables without clusters give as much: no cluster should be trusted."
     rule = " and ".join(
         part
         for part, known in (
             (f"stability of at least {STABLE}", report["whole_stability"]),
-            (f"p of at most {LEVEL}", report["p_value"]),
+            (f"p of at most {SIGNIFICANCE_LEVEL}", report["p_value"]),
         )
         if known is not None
     )

@@ -18,5 +18,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "moea": "MOEAPCE",
         "rows": "RowConsensus consensus_rows",
         "weighted_graphs": "WBPA WSPA",
+        "weighted_vote": "RowVote",
     },
 )

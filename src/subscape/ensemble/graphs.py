@@ -13,11 +13,11 @@ from scipy.sparse.linalg import eigsh
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.extmath import randomized_svd
-from threadpoolctl import threadpool_limits
 
 from subscape.arrays.tanimoto import products
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
+from subscape.parallel.threads import one_thread
 
 #: Added to degrees, as a share of their mean, so that parts that hang together nowhere stay finite.
 TELEPORT = 1e-8
@@ -48,7 +48,7 @@ def spectral_vectors(similarity: FloatArray, k: int, rng: np.random.Generator) -
     degrees = similarity.sum(axis=1)
     degrees += TELEPORT * max(degrees.mean(), 1e-300)
     scale = 1.0 / np.sqrt(degrees)
-    with threadpool_limits(1):
+    with one_thread():
         return _leading(similarity * np.outer(scale, scale), min(k, number), rng)[1]
 
 
@@ -77,7 +77,7 @@ def bipartite_parts(links: Any, k: int, rng: np.random.Generator) -> tuple[Index
     left = 1.0 / np.sqrt(of_rows + TELEPORT * of_rows.mean())
     right = 1.0 / np.sqrt(of_clusters + TELEPORT * of_clusters.mean())
     scaled = sparse.csr_array(links.multiply(left[:, None]).multiply(right[None, :]))
-    with threadpool_limits(1):
+    with one_thread():
         u, v = _top_vectors(scaled, min(k, n, c), rng)
     parts = _kmeans(_unit(np.concatenate([u, v])), k, rng)
     return parts[:n], parts[n:]
@@ -96,7 +96,7 @@ def factor_parts(factor: Any, k: int, rng: np.random.Generator) -> IndexArray:
     degrees = np.asarray(factor @ np.asarray(factor.sum(axis=0)).ravel()).ravel()
     scale = 1.0 / np.sqrt(degrees + TELEPORT * degrees.mean())
     scaled = sparse.csr_array(factor.multiply(scale[:, None]))
-    with threadpool_limits(1):
+    with one_thread():
         vectors = _top_vectors(scaled, min(k, *factor.shape), rng)[0]
     return parts_of(vectors, k, rng)
 
@@ -187,7 +187,7 @@ def _unit(vectors: FloatArray) -> FloatArray:
 
 def _kmeans(points: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     state = int(rng.integers(2**31 - 1))
-    with warnings.catch_warnings(), threadpool_limits(1):
+    with warnings.catch_warnings(), one_thread():
         # Fewer distinct points than parts: the caller says so in its own words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(min(k, len(points)), n_init=20, random_state=state).fit(points)

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from subscape.arrays.tanimoto import tanimoto
 from subscape.core.clustering import SubspaceClustering
@@ -20,6 +19,7 @@ from subscape.finders.base import Found
 from subscape.measures.projective import psi_of
 from subscape.measures.stacked import Stack
 from subscape.parallel.progress import Watch
+from subscape.parallel.threads import one_thread
 
 from .base import COMMON, ConsensusMethod, assembled, by_first_choice, stacked_weights
 from .members import Ensemble
@@ -156,7 +156,7 @@ class MOEAPCE(ConsensusMethod):
         clusters = stacked_weights(ensemble, X)
         cast = ballot(clusters, self.noise)
         rng = np.random.default_rng(seed)
-        with threadpool_limits(1):
+        with one_thread():
             judge = Judge(cast.memberships, clusters)
             archive, volumes = self._search(judge, cast.memberships, clusters, k, rng, watch)
         order = np.lexsort((archive.distances[:, 1], archive.distances[:, 0]))

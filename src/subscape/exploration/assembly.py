@@ -10,7 +10,7 @@ import numpy as np
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
-from .assess import Chance, ViewStability, cluster_scores
+from .assess import NullMaxima, ViewStability, cluster_scores
 from .candidates import row_distances
 from .explain import facts, in_table_columns, own_features, sentence
 from .information import redundancy
@@ -37,7 +37,7 @@ class AssessedView:
     """A view with what chance and samples say; nothing where these were not asked."""
 
     view: Consensus
-    chance: Chance | None = None
+    chance: NullMaxima | None = None
     again: ViewStability | None = None
 
     @property

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.measures.labels.partitions import adjusted_rand_score
 from subscape.parallel.local import Shared, in_order
+from subscape.parallel.threads import one_thread
 from subscape.runs.store import Run, Task
+from subscape.validation.max_statistic import NullMaxima
 from subscape.validation.nulls import NullModel
 
 from .candidates import groups_rows
@@ -36,61 +37,6 @@ FEW_COLUMNS = 30
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
-#: Nats by which maxima differ at least.
-LEAST_SPREAD = 0.01
-#: Euler's constant: the mean of the standard distribution of maxima.
-EULER = 0.5772156649015329
-
-
-@dataclass(frozen=True)
-class Chance:
-    """What the best result scores on tables without groups.
-
-    Attributes
-    ----------
-    maxima : tuple of float
-        Best score on each table.
-    cluster_maxima : tuple of float
-        Best score of a single cluster against the rest on each.
-    """
-
-    maxima: tuple[float, ...]
-    cluster_maxima: tuple[float, ...]
-
-    def p_value(self, score: float) -> float:
-        """Probability that chance alone reaches this score."""
-        return gumbel_p_value(score, self.maxima)
-
-    def cluster_p_value(self, score: float) -> float:
-        """The same for a single cluster; the maximum over all clusters is what it is held to."""
-        return gumbel_p_value(score, self.cluster_maxima)
-
-
-def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
-    """Probability that a maximum reaches ``score``.
-
-    Within the maxima seen it is their share (plus one, of all plus one). Beyond them it is read
-    from the distribution that maxima tend to (Gumbel), with their mean and spread, both less
-    favourable by a standard error.
-
-    >>> gumbel_p_value(0.0, [1.0, 2.0, 3.0])
-    1.0
-    >>> 0 < gumbel_p_value(40.0, [1.0, 2.0, 3.0]) < 0.01
-    True
-    """
-    values = np.asarray(maxima, dtype=np.float64)
-    # Tables on which no finder worked say nothing; with fewer of them less can be claimed.
-    values = values[np.isfinite(values)]
-    if not len(values):
-        return 1.0
-    counted = (1 + int((values >= score).sum())) / (1 + len(values))
-    if counted > 1 / (1 + len(values)) or len(values) < 3:
-        return float(counted)
-    n = len(values)
-    spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
-    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
-    place = float(values.mean()) + spread / np.sqrt(n) - EULER * scale
-    return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))
 
 
 def chance_entries(
@@ -130,7 +76,7 @@ def null_score(
     most = MOST_BOX_ROWS if boxes else MOST_NULL_ROWS
     if len(X) > most:
         X = X[np.sort(rng.choice(len(X), most, replace=False))]
-    with threadpool_limits(1):
+    with one_thread():
         table = NullModel(X, "unimodal").draw(np.random.SeedSequence(seed))
         scorer = GroupingScorer(table, few_valued)
         if scorer.Z.shape[1] < table.shape[1]:
@@ -329,7 +275,7 @@ def chance_maxima(
     few_valued: IndexArray | None = None,
     *,
     boxes: bool = False,
-) -> Chance:
+) -> NullMaxima:
     """What the best result scores on tables like ``X`` that have no groups.
 
     ``few_valued`` are columns as for :class:`GroupingScorer`; with ``boxes``, results are
@@ -353,4 +299,4 @@ def chance_maxima(
         done = [journal.decide(f"null {i}", list) for i in places]
         # Tables on which no finder worked say nothing.
         scores += [score for score in done if score is not None]
-    return Chance(tuple(s[0] for s in scores), tuple(s[1] for s in scores))
+    return NullMaxima(tuple(s[0] for s in scores), tuple(s[1] for s in scores))

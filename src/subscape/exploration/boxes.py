@@ -9,9 +9,8 @@ from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray
+from subscape.validation.criteria import smallest_cluster
 from subscape.validation.nulls import normal_scores
-
-from .separation import FEWEST_ROWS, SMALLEST_SHARE
 
 #: A feature is a cluster's own if its rows have at most this share of the table's variance there.
 NARROW = 0.5
@@ -91,7 +90,7 @@ class BoxCode:
     def told(self, memberships: BoolArray) -> Boxes:
         """How well clusters (rows of ``memberships``) describe the table, each as a box."""
         n_rows, n_columns = self.scores.shape
-        fewest = max(FEWEST_ROWS, SMALLEST_SHARE * n_rows)
+        fewest = smallest_cluster(n_rows)
         memberships = _in_earnest(memberships, fewest)
         own, widths = self._own(memberships, fewest)
         cells, home = _cells(memberships)
@@ -118,7 +117,7 @@ class BoxCode:
     def project_out(self, memberships: BoolArray) -> FloatArray:
         """The normal scores of a table in which these boxes are as wide as all the rest."""
         found = self.told(memberships)
-        fewest = max(FEWEST_ROWS, SMALLEST_SHARE * len(self.scores))
+        fewest = smallest_cluster(len(self.scores))
         cells, home = _cells(_in_earnest(memberships, fewest))
         held = _holders(cells, found.own, found.widths)[home]
         rows, columns = np.nonzero(held >= 0)

@@ -30,7 +30,7 @@ from .scorers import GroupingScorers
 from .separation import GroupingScorer, project_out
 from .steadiness import replace_unstable_views
 from .study import Study, as_table
-from .views import Consensus, group, ranked, weighted_vote
+from .views import Consensus, consensus_of, group, ranked
 
 #: Of the time allowed, this share may go by before a further rung is admitted; the rest is for
 #: tests against chance and on samples.
@@ -244,7 +244,7 @@ class Exploration:
         if candidates is not self.candidates:
             groups = group(self.candidates, row_distances(self.candidates))
             known = [labels[self.rows] for labels in self.given.values()]
-            found = [weighted_vote(self.candidates, places, self.scorer) for places in groups]
+            found = [consensus_of(self.candidates, places, self.scorer) for places in groups]
             views = ranked(found, self.scorer, known)
             self._known = self.candidates, found, views
         return views

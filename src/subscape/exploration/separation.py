@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray
+from subscape.validation.criteria import SMALLEST_SHARE, smallest_cluster
 
 #: Labels, and memberships (clusters x rows) where a row may be in several clusters.
 Grouping = tuple[NDArray[Any], BoolArray | None]
@@ -26,8 +27,6 @@ SMALLEST_SPREAD = 0.02
 #: What a grouping in two halves tells; less does not raise the score of a grouping.
 LEAST_ENTROPY = float(np.log(2))
 #: Clusters with a smaller share of the rows, or fewer rows, count as noise.
-SMALLEST_SHARE = 0.01
-FEWEST_ROWS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +116,7 @@ class GroupingScorer:
 
     def _separation(self, labels: NDArray[Any]) -> Separation:
         numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        fewest = max(FEWEST_ROWS, SMALLEST_SHARE * len(labels))
+        fewest = smallest_cluster(len(labels))
         kept = np.flatnonzero((numbers >= 0) & (sizes >= fewest))
         if len(kept) == 0 or (len(kept) == 1 and (labels >= 0).all()):
             return Separation(0.0, 0.0, np.zeros((len(self.directions), 0)), np.zeros(0))

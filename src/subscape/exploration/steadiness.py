@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from subscape.validation.criteria import DISSOLVED, STABLE
+
 from .assembly import AssessedView
-from .assess import Chance, ViewStability
+from .assess import NullMaxima, ViewStability
 from .information import novelty
 from .select import LEAST_NOVELTY
 from .study import Study
-from .verdict import STABLE
 from .views import Consensus
 
-#: A claimed view that agrees less than this with what is found on samples is in doubt.
-UNSTEADY = 0.5
 #: A version of a view tells at most this share of its information beyond it.
 MOST_NEW = 0.6
 #: Versions of one view that are tried.
@@ -23,7 +22,7 @@ MOST_TRIED = 8
 def replace_unstable_views(
     outcome: Sequence[AssessedView],
     found: Sequence[Consensus],
-    chance: Chance,
+    chance: NullMaxima,
     again: Callable[[list[Consensus]], list[ViewStability]],
 ) -> list[AssessedView]:
     """Put the clearest steady version of a view beside it if it is in doubt, or in its place.
@@ -36,7 +35,7 @@ def replace_unstable_views(
         The views of the study.
     found : sequence of Consensus
         All groupings that there are.
-    chance : Chance
+    chance : NullMaxima
     again : callable
         How groupings come back on samples.
     """
@@ -64,7 +63,7 @@ def replace_unstable_views(
 
 
 def _is_doubtful(one: AssessedView) -> bool:
-    return one.p_value <= Study.LEVEL and one.again is not None and one.again.stability < UNSTEADY
+    return one.p_value <= Study.LEVEL and one.again is not None and one.again.stability < DISSOLVED
 
 
 def _versions(

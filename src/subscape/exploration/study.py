@@ -22,6 +22,7 @@ from subscape.files.archive import load, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.files.labels import harmless
 from subscape.tables.table import Table
+from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 
 from .explain import FeatureFact
 from .new_rows import new_rows, read_as_explored
@@ -221,7 +222,7 @@ class Study:
     folder: str | None = field(default=None, compare=False)
 
     #: Views with a larger p-value are no better than chance.
-    LEVEL = 0.01
+    LEVEL = SIGNIFICANCE_LEVEL
 
     @property
     def significant_views(self) -> tuple[View, ...]:

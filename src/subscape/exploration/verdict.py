@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from subscape.core.errors import count
+from subscape.validation.criteria import STABLE
 
 if TYPE_CHECKING:
     from .study import Study
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-
-#: Agreement on samples from which a view counts as stable.
-STABLE = 0.8
 
 
 def verdict(study: Study) -> str:

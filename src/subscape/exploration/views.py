@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.cluster.hierarchy import fcluster, linkage
-from scipy.optimize import linear_sum_assignment
 from scipy.spatial.distance import squareform
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.ensemble.weighted_vote import confidence, weighted_vote
 
 from .candidates import Candidate
 from .select import choose_views
@@ -21,8 +20,6 @@ from .separation import GroupingScorer
 
 #: Candidates closer than this, on average, are the same grouping.
 SAME = 0.1
-#: A row belongs to a cluster if at least this share of the votes says so.
-MAJORITY = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,29 +66,21 @@ def group(candidates: Sequence[Candidate], distances: FloatArray) -> list[list[i
     return list(groups.values())
 
 
-def weighted_vote(
+def consensus_of(
     candidates: Sequence[Candidate], places: list[int], scorer: GroupingScorer
 ) -> Consensus:
-    """Let the candidates of a group vote, cluster by cluster, about every row.
+    """What the candidates of a group agree on, by a vote in which each weighs as its score.
 
-    The clusters are those of the best candidate; the others' are matched to them. The vote of a
-    candidate weighs as much as its score. Where the outcome of the vote stands out less than the
-    best candidate itself, that one is kept.
+    Where the outcome of the vote stands out less than the best candidate itself, that one is kept.
     """
     members = [candidates[i] for i in places]
     best = members[0]
-    base = best.clustering.memberships.astype(np.float64)
-    votes = np.zeros(base.shape)
-    total = 0.0
-    for member in members:
-        weight = max(member.score / best.score, 1e-3) ** 2
-        votes += weight * matched(base, member.clustering.memberships.astype(np.float64))
-        total += weight
-    votes /= total
-    memberships = _decided(votes, overlapping=not best.clustering.is_row_disjoint)
-    kept = memberships.any(axis=1)
-    memberships, votes = memberships[kept], votes[kept]
-    labels = labels_of(memberships, votes)
+    weights = [max(member.score / best.score, 1e-3) ** 2 for member in members]
+    memberships, labels, votes = weighted_vote(
+        [member.clustering.memberships.astype(np.float64) for member in members],
+        weights,
+        overlapping=not best.clustering.is_row_disjoint,
+    )
     verdict = scorer(labels, memberships)
     if verdict.score < best.score or len(memberships) < 2:
         memberships = best.clustering.memberships.toarray() > 0
@@ -102,52 +91,12 @@ def weighted_vote(
         places=places,
         memberships=memberships,
         labels=labels,
-        row_confidence=_confidence(votes, memberships),
+        row_confidence=confidence(votes, memberships),
         score=verdict.score,
         gain=verdict.gain,
         entropy=verdict.entropy,
         basis=verdict.basis,
     )
-
-
-def matched(base: Any, other: Any) -> FloatArray:
-    """Memberships of ``other`` (clusters x rows) put under the clusters of ``base``."""
-    common = (base @ other.T).toarray() if sparse.issparse(base) else base @ other.T
-    rows, columns = linear_sum_assignment(-common)
-    out = np.zeros(base.shape)
-    dense = other.toarray() if sparse.issparse(other) else other
-    used = common[rows, columns] > 0
-    out[rows[used]] = dense[columns[used]]
-    # A cluster that is left over is a part of the one it shares most with, or none of ours.
-    for extra in np.setdiff1d(np.arange(other.shape[0]), columns[used]):
-        home = int(common[:, extra].argmax())
-        if common[home, extra] > MAJORITY * dense[extra].sum():
-            out[home] = np.maximum(out[home], dense[extra])
-    return out
-
-
-def _decided(votes: FloatArray, *, overlapping: bool) -> BoolArray:
-    if overlapping:
-        return votes >= MAJORITY
-    memberships = np.zeros(votes.shape, dtype=bool)
-    winner = votes.argmax(axis=0)
-    out_of_all = np.maximum(1.0 - votes.sum(axis=0), 0.0)
-    settled = votes.max(axis=0) >= np.maximum(out_of_all, 1e-12)
-    memberships[winner[settled], np.flatnonzero(settled)] = True
-    return memberships
-
-
-def labels_of(memberships: BoolArray, votes: FloatArray) -> IntArray:
-    """Row labels: the cluster with most votes among those a row is in; -1 for none."""
-    shares = np.where(memberships, votes, -1.0)
-    labels = shares.argmax(axis=0) if len(shares) else np.zeros(memberships.shape[1], int)
-    return np.where(memberships.any(axis=0), labels, -1)
-
-
-def _confidence(votes: FloatArray, memberships: BoolArray) -> FloatArray:
-    inside = np.where(memberships, votes, 0.0).max(axis=0, initial=0.0)
-    outside = np.maximum(1.0 - votes.sum(axis=0), 0.0)
-    return np.clip(np.where(memberships.any(axis=0), inside, outside), 0.0, 1.0)
 
 
 def ranked(
@@ -172,6 +121,3 @@ def ranked(
 def in_order(view: Consensus) -> IndexArray:
     """Clusters of a view from the largest to the smallest."""
     return np.argsort(-view.memberships.sum(axis=1), kind="stable")
-
-
-__all__ = ["Consensus", "group", "in_order", "matched", "ranked", "weighted_vote"]

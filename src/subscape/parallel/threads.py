@@ -46,10 +46,8 @@ def one_blas_thread() -> Iterator[None]:
 @contextmanager
 def one_thread() -> Iterator[None]:
     """One thread of BLAS and of OpenMP while inside; safe where calls share a process."""
-    from threadpoolctl import threadpool_limits
-
     # OpenMP keeps its number by thread, so callers can't get into each other's way.
-    with one_blas_thread(), threadpool_limits(1, "openmp"):
+    with one_blas_thread(), _libraries().limit(limits=1, user_api="openmp"):
         yield
 
 
@@ -64,11 +62,16 @@ def _restore_threads() -> None:
 
 
 @cache
-def _blas_libraries() -> list[Any]:
+def _libraries() -> Any:
     # Looking for them takes milliseconds, a pass over a small table microseconds. All of them are
-    # loaded once SciPy is.
+    # loaded once SciPy and scikit-learn are.
     import scipy.linalg  # noqa: F401
+    import sklearn.cluster  # noqa: F401
     from threadpoolctl import ThreadpoolController
 
-    found = ThreadpoolController().lib_controllers
-    return [library for library in found if library.user_api == "blas"]
+    return ThreadpoolController()
+
+
+@cache
+def _blas_libraries() -> list[Any]:
+    return [lib for lib in _libraries().lib_controllers if lib.user_api == "blas"]

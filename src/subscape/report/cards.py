@@ -10,8 +10,8 @@ import numpy as np
 from subscape.core.prototypes import interval_text
 from subscape.core.types import FloatArray
 from subscape.exploration.explain import own_features
-from subscape.exploration.verdict import STABLE
 from subscape.plots.cells import row_order
+from subscape.validation.criteria import STABLE
 
 from .drawings import Loading, direction, shown_rows, strongest
 from .wording import number, share

@@ -11,7 +11,7 @@ import numpy as np
 
 from subscape.core.errors import count
 from subscape.exploration.plan import BASELINES
-from subscape.exploration.separation import FEWEST_ROWS, SMALLEST_SHARE
+from subscape.validation.criteria import smallest_cluster
 
 from .cards import Card, cards
 from .drawings import chance_strip, results_map, shown_rows, tree
@@ -42,7 +42,7 @@ def template_context(study: Study) -> dict[str, Any]:
     described = cards(study)
     roles = Counter(str(column.get("role", "")) for column in study.table_schema)
     n_shown, n_searched = len(shown_rows(study)), len(study.searched_rows)
-    fewest = max(FEWEST_ROWS, math.ceil(SMALLEST_SHARE * n_searched))
+    fewest = math.ceil(smallest_cluster(n_searched))
     ranked = sorted(range(len(study.results)), key=lambda i: (-study.results[i].score, i))
     return {
         "study": study,

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from threadpoolctl import threadpool_limits
 
 from subscape.core.checks import check_table, column_names
 from subscape.core.clustering import SubspaceClustering
@@ -146,7 +145,7 @@ def performed(jobs: list[Job], n_jobs: int | None) -> Generator[Run, None, None]
     tables = {id(job.X): Shared(job.X) for job in jobs}
     # The table is an argument of its own, which is sent or mapped only once.
     calls = [(replace(job, X=None), tables[id(job.X)], os.getpid()) for job in jobs]
-    with threadpool_limits(1), closing(finished(_perform, calls, n_jobs)) as outcomes:
+    with one_thread(), closing(finished(_perform, calls, n_jobs)) as outcomes:
         for i, outcome in outcomes:
             yield _failed(jobs[i], outcome) if isinstance(outcome, Lost) else outcome
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -9,6 +11,11 @@ from numpy.typing import ArrayLike
 
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray
+
+#: Nats by which maxima differ at least.
+LEAST_SPREAD = 0.01
+#: Euler's constant: the mean of the standard distribution of maxima.
+EULER = 0.5772156649015329
 
 
 def max_statistic_test(observed: ArrayLike, null_maxima: ArrayLike) -> FloatArray:
@@ -95,3 +102,54 @@ def robust_scale(statistics: ArrayLike) -> Scale:
     width = np.where(width > 0, width, 1.2533 * away.mean(axis=0))
     width = np.maximum(width, 0.5 * np.median(width))
     return Scale(centre, np.where(width > 0, width, 1.0))
+
+
+@dataclass(frozen=True)
+class NullMaxima:
+    """What the best result scores on tables without groups.
+
+    Attributes
+    ----------
+    maxima : tuple of float
+        Best score on each table.
+    cluster_maxima : tuple of float
+        Best score of a single cluster against the rest on each.
+    """
+
+    maxima: tuple[float, ...]
+    cluster_maxima: tuple[float, ...]
+
+    def p_value(self, score: float) -> float:
+        """Probability that chance alone reaches this score."""
+        return gumbel_p_value(score, self.maxima)
+
+    def cluster_p_value(self, score: float) -> float:
+        """The same for a single cluster; the maximum over all clusters is what it is held to."""
+        return gumbel_p_value(score, self.cluster_maxima)
+
+
+def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
+    """Probability that a maximum reaches ``score``.
+
+    Within the maxima seen it is their share (plus one, of all plus one). Beyond them it is read
+    from the distribution that maxima tend to (Gumbel), with their mean and spread, both less
+    favourable by a standard error.
+
+    >>> gumbel_p_value(0.0, [1.0, 2.0, 3.0])
+    1.0
+    >>> 0 < gumbel_p_value(40.0, [1.0, 2.0, 3.0]) < 0.01
+    True
+    """
+    values = np.asarray(maxima, dtype=np.float64)
+    # Tables on which no finder worked say nothing; with fewer of them less can be claimed.
+    values = values[np.isfinite(values)]
+    if not len(values):
+        return 1.0
+    counted = (1 + int((values >= score).sum())) / (1 + len(values))
+    if counted > 1 / (1 + len(values)) or len(values) < 3:
+        return float(counted)
+    n = len(values)
+    spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
+    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
+    place = float(values.mean()) + spread / np.sqrt(n) - EULER * scale
+    return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))

@@ -24,6 +24,7 @@ from subscape.tables.table import Table
 from subscape.validation.stability.resampling import Work, whole_number
 
 from .cluster_scores import ClusterScores, score_clusters
+from .criteria import FEWEST_NULL_TABLES, NULL, SIGNIFICANCE_LEVEL
 from .max_statistic import max_statistic_test, robust_scale
 from .nulls import NullModel
 
@@ -87,7 +88,7 @@ class Significance(ShownAsTable):
         """What the first finder found."""
         return self.clusterings[0][0]
 
-    def significant_clusters(self, level: float = 0.05, run: int = 0) -> list[int]:
+    def significant_clusters(self, level: float = SIGNIFICANCE_LEVEL, run: int = 0) -> list[int]:
         """Numbers of the clusters of a run whose p-value is at most ``level``."""
         return np.flatnonzero(self.cluster_p_values[run] <= level).tolist()
 
@@ -113,10 +114,10 @@ class Significance(ShownAsTable):
 
     def __repr__(self) -> str:
         clusters = sum(len(p) for p in self.cluster_p_values)
-        beyond = sum(int((p <= 0.05).sum()) for p in self.cluster_p_values)
+        beyond = sum(int((p <= SIGNIFICANCE_LEVEL).sum()) for p in self.cluster_p_values)
         return (
             f"p = {self.p_value:.3g} against {count(self.n_null, f'{self.null_kind} table')}; "
-            f"{beyond} of {count(clusters, 'cluster')} beyond chance at 5 %"
+            f"{beyond} of {count(clusters, 'cluster')} beyond chance at {SIGNIFICANCE_LEVEL:.0%}"
         )
 
 
@@ -125,8 +126,8 @@ def significance(
     X: ArrayLike,
     *,
     statistic: str | Statistic = "evidence",
-    null: str = "copula",
-    n_null: int = 99,
+    null: str = NULL,
+    n_null: int = FEWEST_NULL_TABLES,
     shrinkage: float | str = 0.0,
     store: RunStore | str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
@@ -151,7 +152,7 @@ def significance(
         deviations. "description_length": bits saved. A callable is called as
         ``statistic(X, clustering)`` and returns a number that is large where there is something.
         Clusters are always tested by :func:`score_clusters`.
-    null : {"copula", "unimodal", "permuted", "gaussian", "uniform", "aligned"}, default="copula"
+    null : {"copula", "unimodal", "permuted", "gaussian", "uniform", "aligned"}, default="unimodal"
         What null tables keep; see :func:`null_table`.
     n_null : int, default=99
         Number of null tables; the smallest p-value is 1 / (n_null + 1).
@@ -185,8 +186,8 @@ def significance(
     >>> from subscape.datasets import planted_axes, structureless
     >>> from subscape.validation import significance
     >>> X, truth = planted_axes(120, 6, n_clusters=2, dims=3, random_state=0)
-    >>> significance(P3C(), X, n_null=19, random_state=0)
-    p = 0.05 against 19 copula tables; 2 of 2 clusters beyond chance at 5 %
+    >>> significance(P3C(), X, random_state=0)
+    p = 0.01 against 99 unimodal tables; 2 of 2 clusters beyond chance at 1%
     >>> nothing = structureless("lognormal", 100, 4, random_state=0)
     >>> significance(P3C(), nothing, n_null=19, random_state=0).p_value > 0.05
     True

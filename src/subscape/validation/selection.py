@@ -50,11 +50,9 @@ from subscape.validation.stability.subsampling import (
 )
 from subscape.validation.stability.transfer import carried_over
 
+from .criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL
 from .max_statistic import max_statistic_test, robust_scale
 from .null_test import significance
-
-#: Settings whose corrected p-value is larger are no choice by significance.
-LEVEL = 0.05
 
 CRITERIA = ("stability", "sre", "description_length", "significance")
 
@@ -68,7 +66,7 @@ def choose(
     n_samples: int = 10,
     sampling: str = "rows",
     share: float = 0.8,
-    n_null: int = 39,
+    n_null: int = FEWEST_NULL_TABLES,
     measure: Metric = "clustering_error",
     mass: str | None = None,
     overlap: str | None = None,
@@ -254,7 +252,7 @@ def _by_significance(
         corrected = np.where(np.isnan(evidence), np.nan, np.maximum(corrected, p_values))
     else:
         corrected = np.minimum(1.0, p_values * len(settings))
-    counting = np.where(corrected <= LEVEL, evidence, np.nan)
+    counting = np.where(corrected <= SIGNIFICANCE_LEVEL, evidence, np.nan)
     chosen = None if np.isnan(counting).all() else int(np.nanargmax(counting))
     return Choice(
         by="significance",
@@ -267,7 +265,7 @@ def _by_significance(
         n_failed=counts["n_failed"],
         n_empty=counts["n_empty"],
         rule="the most evidence, in robust standard deviations of null tables, among settings with "
-        f"a corrected p-value of at most {LEVEL:g}",
+        f"a corrected p-value of at most {SIGNIFICANCE_LEVEL:g}",
         wholes=wholes,
         better="high",
         details={"p_value": p_values, "corrected_p_value": corrected},

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils._param_validation import Interval
-from threadpoolctl import threadpool_limits
 
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import FewDistinctRowsWarning, count
 from subscape.core.types import FloatArray, IntArray
 from subscape.finders.base import by_first_row
 from subscape.finders.views.base import Found, MultiClusteringFinder, Watch, found_several
+from subscape.parallel.threads import one_thread
 
 __all__ = [
     "COUNT",
@@ -145,7 +145,7 @@ class AlternativeFinder(MultiClusteringFinder):
 
 def run_numbers(task: Callable[[int], Any], number: int, n_jobs: int | None) -> list[Any]:
     """Results of ``task(0), task(1), …``, in threads; each on one core, for the same bits."""
-    with threadpool_limits(1):
+    with one_thread():
         if effective_n_jobs(n_jobs) == 1:
             return [task(i) for i in range(number)]
         return list(

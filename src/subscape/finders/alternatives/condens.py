@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
-from threadpoolctl import threadpool_limits
 
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IntArray
@@ -18,6 +17,7 @@ from subscape.finders.alternatives.cib.cib import run_sweeps
 from subscape.finders.base import best_of
 from subscape.finders.views.base import Watch
 from subscape.measures.labels.information import normalized_mutual_info_score
+from subscape.parallel.threads import one_thread
 
 from .base import (
     COUNT,
@@ -186,7 +186,7 @@ class CondEns(AlternativeFinder):
         if not parts:
             # All known clusters are single rows: nothing is redundant.
             parts = [(extended_kmeans(X, X, wanted, last), len(X))]
-        with threadpool_limits(1):
+        with one_thread():
             labels = self._combined(parts, n_clusters, last, watch)
         return Alternative(
             numbered(labels), len(parts), {"agreement_": agreement([each for each, _ in parts])}

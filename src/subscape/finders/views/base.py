@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
 
 from subscape.core.checks import check_names
 from subscape.core.clustering import SubspaceClustering, as_clustering
@@ -17,6 +16,7 @@ from subscape.core.convert import label_matrix
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.core.types import FloatArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
+from subscape.parallel.threads import one_thread
 
 __all__ = ["Found", "MultiClusteringFinder", "Watch", "found_several"]
 
@@ -96,7 +96,7 @@ def kmeans_clustering(
 ) -> SubspaceClustering:
     """k-means over all features, from several starts; the same bits for the same seed."""
     start = np.random.RandomState(seed.generate_state(4))
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # few distinct rows: said before
         model = KMeans(n_clusters, n_init=REFERENCE_STARTS, random_state=start).fit(X)
     _, labels = np.unique(model.labels_, return_inverse=True)

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
-from threadpoolctl import threadpool_limits
 
 from subscape.arrays.blocks import Blocks, as_blocks, fold, is_source
 from subscape.arrays.device.array_api import from_numpy, is_device_array, shared_namespace, to_numpy
@@ -30,6 +29,7 @@ from subscape.finders.views.nrkmeans.kernel import CellSums, cell_sums
 from subscape.finders.views.nrkmeans.request import free_directions
 from subscape.finders.views.nrkmeans.search import SEARCH_ROWS, sampled_rows
 from subscape.finders.views.nrkmeans.steps import Solution
+from subscape.parallel.threads import one_thread
 from subscape.tables.table import Table
 
 from .base import Found, MultiClusteringFinder, Watch, found_several
@@ -55,7 +55,7 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
     _kind = "oriented"
 
     def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
-        with threadpool_limits(1):
+        with one_thread():
             return self._find_views(X, seed, watch)
 
     def _find_views(self, X: Any, seed: np.random.SeedSequence, watch: Watch) -> Found:

@@ -14,11 +14,12 @@ from subscape.core.markup import ShownAsTable
 from subscape.core.plain_values import frame_of, without_nan
 from subscape.core.types import BoolArray, FloatArray
 from subscape.runs.store import Run
+from subscape.validation.criteria import DISSOLVED, STABLE
 
 from .comparison import Comparison, Metric, Sampled, check_place, distance, recovery
 
 #: Jaccard indices from which a cluster counts as recovered, and below which as dissolved.
-RECOVERED, DISSOLVED = 0.75, 0.5
+RECOVERED = STABLE
 
 
 @dataclass(frozen=True, eq=False)

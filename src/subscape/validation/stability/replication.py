@@ -15,6 +15,7 @@ from subscape.core.markup import ShownAsTable
 from subscape.core.types import FloatArray
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import RunStore, Task, run_all
+from subscape.validation.criteria import NULL
 from subscape.validation.max_statistic import max_statistic_test
 from subscape.validation.nulls import NullModel
 
@@ -89,7 +90,7 @@ def replicate(
     *,
     n_splits: int = 5,
     measure: Metric = "clustering_error",
-    null: str = "copula",
+    null: str = NULL,
     n_null: int = 19,
     shrinkage: float | str = 0.0,
     store: RunStore | str | os.PathLike[str] | None = None,

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
-from threadpoolctl import threadpool_limits
 
 from subscape.core.types import FloatArray, IntArray
 from subscape.finders.alternatives.base import (
@@ -27,6 +26,7 @@ from subscape.finders.alternatives.matching import Known, known_profiles
 from subscape.finders.alternatives.regions import Regions
 from subscape.finders.views.base import Watch
 from subscape.measures.compactness.dq import dq_measure
+from subscape.parallel.threads import one_thread
 
 from .placing import Limits, Placed, filled, means_of, placed_kmeans, squared_distances
 from .plans import Plan, least_similarities, plan_regions
@@ -204,7 +204,7 @@ class MAXIMUS(AlternativeFinder):
         watch: Watch,
     ) -> Alternatives:
         # More threads might add up in another order.
-        with threadpool_limits(1):
+        with one_thread():
             return self._one_by_one(X, known, n_clusters, seeds, watch)
 
     def _one_by_one(
