@@ -13,10 +13,12 @@ from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from .assess import NullMaxima, ViewStability, cluster_scores
 from .candidates import row_distances
 from .explain import facts, in_table_columns, own_features, sentence
+from .ideas import IdeaView
 from .information import redundancy
 from .known import agreement
+from .levels import Merge, merge_tree
 from .new_rows import like_before
-from .rule import Rule, learn
+from .rule import Rule, learn, learn_neighbours
 from .scorers import BoxScorer
 from .separation import principal_directions
 from .study import Result, Study, View
@@ -39,10 +41,23 @@ class AssessedView:
     view: Consensus
     chance: NullMaxima | None = None
     again: ViewStability | None = None
+    #: Where it follows another idea than clouds or boxes; how many ideas were tried; why this one.
+    idea: IdeaView | None = None
+    n_ideas: int = 1
+    note: str = ""
+    #: Where clusters lie within the groups of another view: the p-value of that, and of them there.
+    p_within: float | None = None
 
     @property
     def p_value(self) -> float:
-        return float("nan") if self.chance is None else self.chance.p_value(self.view.score)
+        """Probability under chance, for all ideas that were tried (Bonferroni)."""
+        if self.p_within is not None:
+            return self.p_within
+        if self.idea is not None:
+            return min(1.0, self.n_ideas * self.idea.p_value)
+        if self.chance is None:
+            return float("nan")
+        return min(1.0, self.n_ideas * self.chance.p_value(self.view.score))
 
 
 def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: bool) -> Study:
@@ -142,25 +157,29 @@ def _view(
     memberships = found.memberships[order]
     renumber = np.append(np.argsort(order), -1)
     labels = renumber[found.labels]
-    rule = learn(job.X, labels, job.scorer)
+    if one.idea is None:
+        rule = learn(job.X, labels, job.scorer)
+    else:
+        rule = learn_neighbours(job.X, labels, one.idea.basis, job.seed)
     everyone, confidence = _all_rows(
         job, memberships, found.row_confidence, None if provisional else rule
     )
     own = None
-    if isinstance(job.scorer, BoxScorer):
+    if isinstance(job.scorer, BoxScorer) and one.idea is None:
         own = job.scorer.boxes(labels, memberships).own
     clustering, information = in_table_columns(job.table, job.ready, memberships, everyone, own)
     listed = facts(job.searched, job.ready, clustering, information, memberships)
-    again, chance = one.again, one.chance
+    again = one.again
     nothing = np.full(len(order), np.nan)
     n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)
-    scores = cluster_scores(labels, job.scorer)
     basis = _two_directions(found.basis, job.X)
     return View(
         number=number,
         clustering=clustering,
         row_confidence=confidence,
-        finders=tuple(dict.fromkeys(member.finder for member in found.members)),
+        finders=one.idea.finders
+        if one.idea is not None
+        else tuple(dict.fromkeys(member.finder for member in found.members)),
         run_ids=tuple(dict.fromkeys(member.run.id for member in found.members)),
         titles=tuple(dict.fromkeys(member.title for member in found.members)),
         score=float(found.score),
@@ -168,9 +187,7 @@ def _view(
         stability=float("nan") if again is None else again.stability,
         replication=float("nan") if again is None else again.replication,
         cluster_stability=nothing if again is None else again.clusters[order],
-        cluster_p_values=nothing
-        if chance is None
-        else np.array([chance.cluster_p_value(score) for score in scores]),
+        cluster_p_values=_cluster_p_values(job, one, labels),
         facts=listed,
         descriptions=tuple(
             sentence(k, int(everyone[k].sum()), job.table.n_rows, listed[k], int(n_own[k]))
@@ -180,7 +197,47 @@ def _view(
         loadings=_loadings(job, basis),
         missing_redundancy=_told_by_missing(job, labels),
         rule=rule,
+        idea=_idea(job, one),
+        idea_note=one.note,
+        merges=_merges(job, one, labels),
     )
+
+
+def _idea(job: Exploration, one: AssessedView) -> str:
+    if one.idea is not None:
+        return one.idea.idea
+    return "boxes" if isinstance(job.scorer, BoxScorer) else "clouds"
+
+
+def _cluster_p_values(job: Exploration, one: AssessedView, labels: IntArray) -> FloatArray:
+    """Of each cluster against the one next to it; for other ideas, of the view as a whole."""
+    n_clusters = len(one.view.memberships)
+    if one.idea is not None or one.chance is None:
+        return np.full(n_clusters, one.p_value)
+    scores = cluster_scores(labels, job.scorer)
+    found = np.array([one.chance.cluster_p_value(score) for score in scores])
+    return np.minimum(one.n_ideas * found, 1.0)
+
+
+def _merges(job: Exploration, one: AssessedView, labels: IntArray) -> tuple[Merge, ...]:
+    """The tree of a view: its clusters merged step by step."""
+    if one.again is None:
+        return ()
+    samples = one.again.samples
+    if one.idea is not None:
+        seen = job.X @ one.idea.basis
+        back = np.append(in_order(one.view), -1)
+        own_gain = one.idea.gain
+        return merge_tree(labels, seen, lambda given: own_gain(back[given]), None, samples)
+    chance = one.chance
+
+    def p_value(given: IntArray) -> float:
+        if chance is None:
+            return float("nan")
+        return min(1.0, one.n_ideas * chance.p_value(job.scorer(given).score))
+
+    seen = job.X @ one.view.basis
+    return merge_tree(labels, seen, lambda given: job.scorer(given).gain, p_value, samples)
 
 
 def _all_rows(

@@ -10,13 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.measures.labels.partitions import adjusted_rand_score
 from subscape.parallel.local import Shared, in_order
 from subscape.parallel.threads import one_thread
 from subscape.runs.store import Run, Task
-from subscape.validation.max_statistic import NullMaxima
+from subscape.validation.criteria import smallest_cluster
+from subscape.validation.max_statistic import NullMaxima, gumbel_p_value
 from subscape.validation.nulls import NullModel
+from subscape.validation.stability.clusters import best_jaccard
+from subscape.validation.valley_test import CurveNull, is_bent
 
 from .candidates import groups_rows
 from .information import canonical
@@ -65,6 +68,7 @@ def null_score(
     seed: int,
     few_valued: IndexArray | None = None,
     boxes: bool = False,
+    kind: str = "unimodal",
 ) -> tuple[float, float]:
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
@@ -77,7 +81,8 @@ def null_score(
     if len(X) > most:
         X = X[np.sort(rng.choice(len(X), most, replace=False))]
     with one_thread():
-        table = NullModel(X, "unimodal").draw(np.random.SeedSequence(seed))
+        model: Any = CurveNull(X) if kind == "curve" else NullModel(X, "unimodal")
+        table = model.draw(np.random.SeedSequence(seed))
         scorer = GroupingScorer(table, few_valued)
         if scorer.Z.shape[1] < table.shape[1]:
             table = scorer.Z
@@ -195,11 +200,14 @@ class ViewStability:
     replication : float
         Agreement, on the second half of the rows, of what was found there with what the first
         half says about them.
+    samples : tuple of (rows, labels)
+        What was found on each sample.
     """
 
     stability: float
     clusters: FloatArray
     replication: float
+    samples: tuple[tuple[IndexArray, IntArray], ...] = ()
 
 
 def view_stability(
@@ -218,7 +226,7 @@ def view_stability(
             continue
         rows = runs[0].rows
         agreements.append(_agreement(view.labels[rows], labels))
-        overlaps.append(_jaccard(view.memberships[:, rows], labels))
+        overlaps.append(best_jaccard(view.memberships[:, rows], labels))
     replication = 0.0
     if found[0] is not None and found[1] is not None:
         rule = learn(X[samples[0][0].rows], found[0])
@@ -228,6 +236,11 @@ def view_stability(
         stability=float(np.mean(agreements)) if agreements else 0.0,
         clusters=np.mean(overlaps, axis=0) if overlaps else np.zeros(len(view.memberships)),
         replication=replication,
+        samples=tuple(
+            (runs[0].rows, labels)
+            for runs, labels in zip(samples[2:], found[2:], strict=True)
+            if labels is not None
+        ),
     )
 
 
@@ -241,19 +254,6 @@ def _closest(runs: Sequence[Run], view: Consensus) -> IntArray | None:
 def _agreement(a: NDArray[Any], b: NDArray[Any]) -> float:
     # Noise is a group like any other here: who is in it should come back too.
     return float(adjusted_rand_score(canonical(a) + 1, canonical(b) + 1))
-
-
-def _jaccard(memberships: BoolArray, labels: IntArray) -> FloatArray:
-    n_found = labels.max(initial=-1) + 1
-    if n_found == 0:
-        return np.zeros(len(memberships))
-    other = np.zeros((n_found, len(labels)))
-    rows = np.flatnonzero(labels >= 0)
-    other[labels[rows], rows] = 1.0
-    inside = memberships.astype(np.float64)
-    common = inside @ other.T
-    union = inside.sum(axis=1)[:, None] + other.sum(axis=1) - common
-    return np.asarray((common / np.maximum(union, 1)).max(axis=1))
 
 
 # -- the reduced portfolio on tables without groups, each one kept as soon as it is done -----------
@@ -275,28 +275,98 @@ def chance_maxima(
     few_valued: IndexArray | None = None,
     *,
     boxes: bool = False,
+    scores: Sequence[float] = (),
 ) -> NullMaxima:
     """What the best result scores on tables like ``X`` that have no groups.
+
+    Tables with one hump per column and, where a curve describes the numbers much better than a line
+    does, tables whose rows lie along it: a gradient, bent or not, is no group. They are drawn in
+    batches until more would not change the answer about any of ``scores``.
 
     ``few_valued`` are columns as for :class:`GroupingScorer`; with ``boxes``, results are
     scored as such, and finders of boxes join in.
     """
     numbers = [k for k in NUMBERS[plan.effort][:MOST_NUMBERS] if k <= max(2, len(X) // 5)]
     entries = chance_entries(numbers, X.shape[1], boxes=boxes)
+    bends = not boxes and (few_valued is None or not len(few_valued)) and is_bent(X)
+    kinds = ("unimodal", "curve") if bends else ("unimodal",)
     table = Shared(X)
-    scores: list[Any] = []
+    found: dict[str, list[Any]] = {kind: [] for kind in kinds}
     for start in range(0, plan.n_null, BATCH):
         if start and not journal.decide(f"null tables from {start}", in_time):
             break
         places = range(start, min(start + BATCH, plan.n_null))
-        todo = [i for i in places if f"null {i}" not in journal]
-        calls = [(table, entries, seed_of(plan.seed, 13, i), few_valued, boxes) for i in todo]
-        found = in_order(null_score, calls, n_jobs, what="table without groups")
-        for i, score in zip(todo, found, strict=True):
+        names = {(kind, i): f"null {i}" if kind == "unimodal" else f"curve {i}"
+                 for kind in kinds for i in places}  # fmt: skip
+        todo = [each for each in names if names[each] not in journal]
+        calls = [
+            (table, entries, seed_of(plan.seed, 13, i), few_valued, boxes, kind) for kind, i in todo
+        ]
+        results = in_order(null_score, calls, n_jobs, what="table without groups")
+        for done, (each, score) in enumerate(zip(todo, results, strict=True), 1):
             outcome = list(score) if np.isfinite(score).all() else None
-            journal.decide(f"null {i}", lambda outcome=outcome: outcome)
-            progress.tell("tables without groups", "chance", i + 1, plan.n_null)
-        done = [journal.decide(f"null {i}", list) for i in places]
-        # Tables on which no finder worked say nothing.
-        scores += [score for score in done if score is not None]
-    return NullMaxima(tuple(s[0] for s in scores), tuple(s[1] for s in scores))
+            journal.decide(names[each], lambda outcome=outcome: outcome)
+            progress.tell("tables without groups", "chance", start + done, plan.n_null)
+        for each, name in names.items():
+            outcome = journal.decide(name, list)
+            if outcome is not None:  # tables on which no finder worked say nothing
+                found[each[0]].append(outcome)
+        maxima = _as_maxima(found)
+        if scores and all(maxima.is_clear(score) for score in scores):
+            break
+    return _as_maxima(found)
+
+
+def _as_maxima(found: dict[str, list[Any]]) -> NullMaxima:
+    plain, bent = found["unimodal"], found.get("curve", [])
+    return NullMaxima(
+        tuple(s[0] for s in plain), tuple(s[1] for s in plain),
+        tuple(s[0] for s in bent), tuple(s[1] for s in bent),
+    )  # fmt: skip
+
+
+#: Tables without groups for the test within a group.
+N_WITHIN = 10
+
+
+def pieces_p_value(X: FloatArray, groups: IntArray, pieces: IntArray, seed: int) -> float:
+    """Probability that clusters within groups are but the pieces that any cut makes of these.
+
+    Each group that holds several of them is searched by itself, as are tables without groups like
+    it: normal clouds that run into each other stand out, pieces of one curved group don't. The
+    smallest p-value counts, times the number of groups that hold several clusters; 1 if none does.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    groups, pieces : labels
+    seed : int
+    """
+    found: list[float] = []
+    for k in np.unique(groups[groups >= 0]):
+        rows = np.flatnonzero((groups == k) & (pieces >= 0))
+        names, sizes = np.unique(pieces[rows], return_counts=True)
+        large = names[sizes >= max(smallest_cluster(len(X)), 0.05 * len(rows))]
+        rows = rows[np.isin(pieces[rows], large)]
+        if len(large) < 2 or len(rows) < 20:
+            continue
+        part = X[rows] - X[rows].mean(axis=0)
+        part = part[:, part.std(axis=0) > 0]
+        part = part / part.std(axis=0)
+        score = GroupingScorer(part)(pieces[rows]).score
+        numbers = sorted({2, 3, min(len(large), 6), min(len(large) + 1, 6)})
+        entries = [
+            Entry(finder, {"n_clusters": n, "n_init": 3})
+            for n in numbers
+            for finder in ("KMeans", "SubKMeans")
+        ]
+        kinds = ("unimodal", "curve") if is_bent(part) else ("unimodal",)
+        maxima = {
+            kind: [
+                null_score(part, entries, seed_of(seed, 17, int(k), i), kind=kind)[0]
+                for i in range(N_WITHIN)
+            ]
+            for kind in kinds
+        }
+        found.append(max(gumbel_p_value(score, each) for each in maxima.values()))
+    return min(1.0, len(found) * min(found)) if found else 1.0

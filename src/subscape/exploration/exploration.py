@@ -15,11 +15,27 @@ from subscape.core.errors import SubscapeError
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
+from subscape.validation.max_statistic import NullMaxima
 
 from .assembly import AssessedView, assemble
-from .assess import ViewStability, chance_maxima, resampling_tasks, view_stability
+from .assess import (
+    ViewStability,
+    chance_maxima,
+    resampling_tasks,
+    row_samples,
+    view_stability,
+)
 from .candidates import Candidate, fitting_scorer, groupings, row_distances, scored
+from .competition import merged_ideas
 from .followups import MOST_TOGETHER, rest_entries, together_entries
+from .ideas import (
+    IdeaView,
+    can_have_classes,
+    can_have_shapes,
+    find_classes,
+    returned,
+    shapes_view,
+)
 from .journal import Journal
 from .known import known_groupings
 from .plan import Entry, Plan, check_plan, make_plan, seed_of
@@ -261,10 +277,58 @@ class Exploration:
             self._in_time,
             few_valued,
             boxes=self.scorer is self.scorers.boxes,
+            scores=[view.score for view in views],
         )
-        returned = self._again(views)
-        outcome = [AssessedView(v, chance, again) for v, again in zip(views, returned, strict=True)]
-        return replace_unstable_views(outcome, self._known[1], chance, self._again)
+        again = self._again(views)
+        outcome = [AssessedView(v, chance, each) for v, each in zip(views, again, strict=True)]
+        outcome = replace_unstable_views(outcome, self._known[1], chance, self._again)
+        return self._with_ideas(outcome, chance)
+
+    def _with_ideas(self, outcome: list[AssessedView], chance: NullMaxima) -> list[AssessedView]:
+        """The views among those of other ideas of a group: classes in levels, and shapes."""
+        if not self.journal.decide("other ideas", self._in_time):
+            return outcome
+        found = self._ideas()
+        n_ideas = 1 + len(found)
+        outcome = [replace(one, n_ideas=n_ideas) for one in outcome]
+        few_valued = len(self.ready.few_valued) / self.X.shape[1]
+        samples = row_samples(len(self.X), self.plan.effort, self.plan.seed)
+        for idea in found:
+            if idea is None:
+                continue
+            memberships = np.array([idea.labels == k for k in range(idea.n_groups)])
+            view = Consensus(
+                members=[], places=[], memberships=memberships, labels=idea.labels,
+                row_confidence=np.ones(len(self.X)), score=idea.score, gain=idea.score,
+                entropy=float("nan"), basis=np.linalg.qr(idea.basis)[0],
+            )  # fmt: skip
+            again = returned(idea, self.X, samples)
+            steady = ViewStability(
+                again.stability, again.clusters, again.replication, tuple(again.samples)
+            )
+            new = AssessedView(view, chance, steady, idea, n_ideas, idea.note)
+            outcome = merged_ideas(outcome, new, self.X, few_valued, self.plan.seed)
+        return outcome
+
+    def _ideas(self) -> list[IdeaView | None]:
+        """Other ideas of a group that this table allows, each searched and tested."""
+        n_tables, seed = self.plan.n_null, self.plan.seed
+        found = []
+        self.progress.tell("classes in levels", "chance", 0, n_tables)
+        if can_have_classes(self.searched, self.ready):
+            found.append(find_classes(self.searched, self.ready, n_tables=n_tables, seed=seed))
+        if can_have_shapes(self.ready):
+            found.append(
+                shapes_view(
+                    self.ready,
+                    n_tables=n_tables,
+                    seed=seed,
+                    tell=lambda done, most: self.progress.tell(
+                        "groups of any shape", "chance", done, most
+                    ),
+                )
+            )
+        return found
 
     # -- the steps of a phase --
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from subscape.core.types import FloatArray, IntArray
 
@@ -14,6 +15,8 @@ from .separation import SMALLEST_SPREAD, GroupingScorer
 
 #: Rows handled at a time.
 BLOCK = 16384
+#: Rows that a rule of neighbours keeps.
+MOST_KNOWN = 1500
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +46,9 @@ class Rule:
         """Label of each row, and how sure it is (probability); missing values count as average."""
         labels = np.empty(len(X), dtype=np.int64)
         sure = np.empty(len(X))
-        for start in range(0, len(X), BLOCK):
-            part = slice(start, start + BLOCK)
+        step = max(64, BLOCK * 8 // max(len(self.numbers), 8))
+        for start in range(0, len(X), step):
+            part = slice(start, start + step)
             labels[part], sure[part] = self._block(np.nan_to_num(X[part]) @ self.basis)
         return labels, sure
 
@@ -55,8 +59,9 @@ class Rule:
             logs[k] = np.log(self.shares[k]) - 0.5 * away - np.log(self.spreads[k]).sum()
         logs -= logs.max(axis=0)
         odds = np.exp(logs)
-        best = odds.argmax(axis=0)
-        return self.numbers[best], odds[best, np.arange(len(seen))] / odds.sum(axis=0)
+        labels = self.numbers[odds.argmax(axis=0)]
+        own = np.where(self.numbers[:, None] == labels, odds, 0.0).sum(axis=0)
+        return labels, own / odds.sum(axis=0)
 
 
 def learn(X: FloatArray, labels: NDArray[Any], scorer: GroupingScorer | None = None) -> Rule:
@@ -85,3 +90,38 @@ def learn(X: FloatArray, labels: NDArray[Any], scorer: GroupingScorer | None = N
     rule = Rule(basis, centres, spreads, shares, numbers)
     agreement = float((rule(X)[0] == labels).mean())
     return Rule(basis, centres, spreads, shares, numbers, agreement)
+
+
+def learn_neighbours(X: FloatArray, labels: NDArray[Any], basis: FloatArray, seed: int = 0) -> Rule:
+    """Rule that puts a row with the nearest of those that are known, for groups of any shape.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    labels : array of shape (n_rows,)
+    basis : array of shape (n_columns, d)
+        Where rows are near to each other.
+    seed : int
+        Of many rows a sample is kept.
+
+    >>> X = np.array([[0.0], [0.1], [5.0], [5.1]])
+    >>> rule = learn_neighbours(X, np.array([0, 0, 1, 1]), np.eye(1))
+    >>> rule(np.array([[0.3], [4.0]]))[0]
+    array([0, 1])
+    """
+    rows = np.arange(len(X))
+    if len(rows) > MOST_KNOWN:
+        rows = np.sort(np.random.default_rng(seed).choice(len(X), MOST_KNOWN, replace=False))
+    seen = X[rows] @ basis
+    apart, _ = cKDTree(seen).query(seen, k=min(2, len(seen)))
+    apart = np.asarray(apart).reshape(len(seen), -1)[:, -1]
+    width = max(float(np.median(apart)), 1e-9 * float(np.abs(seen).max(initial=1.0)), 1e-300)
+    rule = Rule(
+        basis=basis,
+        centres=seen,
+        spreads=np.full(seen.shape, width),
+        shares=np.full(len(seen), 1 / len(seen)),
+        numbers=np.asarray(labels[rows], dtype=np.int64),
+    )
+    agreement = float((rule(X)[0] == labels).mean())
+    return replace(rule, agreement=agreement)

@@ -25,6 +25,7 @@ from subscape.tables.table import Table
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 
 from .explain import FeatureFact
+from .levels import Merge, labels_at, recommended_level
 from .new_rows import new_rows, read_as_explored
 from .preparation import Recipe
 from .rule import Rule
@@ -72,6 +73,13 @@ class View:
         How much of the grouping is explained by which cells are missing, from 0 to 1.
     rule : Rule
         For rows that were not searched and for new ones.
+    idea : {"clouds", "boxes", "classes", "shapes"}
+        What a group is here: a cloud in some directions, narrow in features of its own, a class
+        within which the columns are independent, or of any shape, parted by valleys or gaps.
+    idea_note : str
+        The same in words, with why the other ideas fit less.
+    merges : tuple of Merge
+        The clusters merged step by step, in the order that loses least.
     """
 
     number: int
@@ -92,6 +100,34 @@ class View:
     loadings: FloatArray
     missing_redundancy: float
     rule: Rule
+    idea: str = "clouds"
+    idea_note: str = ""
+    merges: tuple[Merge, ...] = ()
+
+    def at(self, n_clusters: int) -> IntArray:
+        """The cluster of each row when clusters are merged until so many are left.
+
+        Parameters
+        ----------
+        n_clusters : int
+            From 2 to the number of clusters of the view; see :attr:`levels`.
+
+        Returns
+        -------
+        array of int
+            -1 for rows in none; the largest cluster is 0.
+        """
+        return labels_at(self.labels, self.merges, n_clusters)
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """Numbers of clusters at which the view can be cut, its own first."""
+        return (self.n_clusters, *(merge.n_clusters for merge in self.merges))
+
+    @property
+    def recommended(self) -> int:
+        """The most clusters that are better than chance and come back on samples."""
+        return recommended_level(self.n_clusters, self.p_value, self.stability, self.merges)
 
     @property
     def labels(self) -> IntArray:
@@ -461,6 +497,12 @@ def _as_plain(study: Study) -> dict[str, Any]:
                     for name in ("score", "p_value", "stability", "replication")
                 },
                 "missing_redundancy": view.missing_redundancy,
+                "idea": view.idea,
+                "idea_note": view.idea_note,
+                "merges": [
+                    {k: _number(v) if isinstance(v, float) else v for k, v in vars(m).items()}
+                    for m in view.merges
+                ],
                 "rule_agreement": view.rule.agreement,
                 "descriptions": view.descriptions,
                 "facts": [[_fact(fact) for fact in listed] for listed in view.facts],
@@ -525,6 +567,9 @@ def _from_plain(
                     tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]
                 ),
                 rule=rule,
+                idea=str(entry["idea"]),
+                idea_note=str(entry["idea_note"]),
+                merges=tuple(_read_merge(merge) for merge in entry["merges"]),
                 **{name: arrays[f"view{number}_{name}"] for name in VIEW_ARRAYS},
             )
         )
@@ -560,6 +605,11 @@ def _read_fact(kept: dict[str, Any]) -> FeatureFact:
     if kept["level"] is None:
         kept = kept | {name: float("nan") for name in numbers if kept[name] is None}
     return FeatureFact(**kept)
+
+
+def _read_merge(kept: dict[str, Any]) -> Merge:
+    numbers = ("lost", "p_value", "stability")
+    return Merge(**(kept | {name: _read_number(kept[name]) for name in numbers}))
 
 
 def _read_recipe(kept: dict[str, Any]) -> Recipe:

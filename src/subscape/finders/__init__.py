@@ -12,6 +12,8 @@ __getattr__, __dir__, __all__ = lazy_names(
         "weighted": "LAC",
         "oriented": "CASH COPAC ERiC FourC KFlats LMCLUS ORCLUS SubKMeans",
         "cocluster": "ChengChurch ITCC",
+        "classes": "LatentClasses",
+        "density": "DensityTree",
         "views": "AutoNR NrKMeans",
         "alternatives": "CIB COALA CondEns MAXIMUS MetaClustering",
     },

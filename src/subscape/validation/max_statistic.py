@@ -17,6 +17,11 @@ LEAST_SPREAD = 0.01
 #: Euler's constant: the mean of the standard distribution of maxima.
 EULER = 0.5772156649015329
 
+#: Tables without groups that may reach a score before no more are drawn (Besag and Clifford 1991,
+#: doi:10.1093/biomet/78.2.301), and the p-value below which no more are needed.
+ENOUGH_REACHED = 4
+SURE = 1e-4
+
 
 def max_statistic_test(observed: ArrayLike, null_maxima: ArrayLike) -> FloatArray:
     """p-values that hold for all statistics at once [1]_.
@@ -114,18 +119,34 @@ class NullMaxima:
         Best score on each table.
     cluster_maxima : tuple of float
         Best score of a single cluster against the rest on each.
+    curve_maxima, curve_cluster_maxima : tuple of float
+        The same on tables whose rows lie along a bent curve, where such were drawn.
     """
 
     maxima: tuple[float, ...]
     cluster_maxima: tuple[float, ...]
+    curve_maxima: tuple[float, ...] = ()
+    curve_cluster_maxima: tuple[float, ...] = ()
 
     def p_value(self, score: float) -> float:
         """Probability that chance alone reaches this score."""
-        return gumbel_p_value(score, self.maxima)
+        return self._p_value(score, self.maxima, self.curve_maxima)
 
     def cluster_p_value(self, score: float) -> float:
         """The same for a single cluster; the maximum over all clusters is what it is held to."""
-        return gumbel_p_value(score, self.cluster_maxima)
+        return self._p_value(score, self.cluster_maxima, self.curve_cluster_maxima)
+
+    @staticmethod
+    def _p_value(score: float, *kinds: tuple[float, ...]) -> float:
+        """What is claimed must beat every kind of table without groups."""
+        return max((gumbel_p_value(score, maxima) for maxima in kinds if maxima), default=1.0)
+
+    def is_clear(self, score: float) -> bool:
+        """Whether more tables would hardly change the answer: surely chance, or surely not."""
+        reached = max(
+            sum(value >= score for value in maxima) for maxima in (self.maxima, self.curve_maxima)
+        )
+        return reached >= ENOUGH_REACHED or self.p_value(score) < SURE
 
 
 def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:

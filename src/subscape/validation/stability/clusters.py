@@ -12,7 +12,7 @@ from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import SubscapeError
 from subscape.core.markup import ShownAsTable
 from subscape.core.plain_values import frame_of, without_nan
-from subscape.core.types import BoolArray, FloatArray
+from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.runs.store import Run
 from subscape.validation.criteria import DISSOLVED, STABLE
 
@@ -186,3 +186,19 @@ def _mean(values: FloatArray) -> FloatArray:
 
 def _share(hit: BoolArray, values: FloatArray) -> FloatArray:
     return _mean(np.where(np.isnan(values), np.nan, hit.astype(np.float64)))
+
+
+def best_jaccard(memberships: BoolArray, labels: IntArray) -> FloatArray:
+    """For each cluster (rows of ``memberships``), the largest Jaccard index with one of ``labels``.
+
+    >>> best_jaccard(np.array([[True, True, False], [False, False, True]]), np.array([4, 4, 4]))
+    array([0.66666667, 0.33333333])
+    """
+    found = labels[labels >= 0]
+    if not len(found):
+        return np.zeros(len(memberships))
+    other = (labels == np.unique(found)[:, None]).astype(np.float64)
+    inside = memberships.astype(np.float64)
+    common = inside @ other.T
+    union = inside.sum(axis=1)[:, None] + other.sum(axis=1) - common
+    return np.asarray((common / np.maximum(union, 1)).max(axis=1))

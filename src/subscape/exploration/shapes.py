@@ -1,0 +1,269 @@
+"""Groups of any shape, told apart by valleys of low density or by gaps, and held against chance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.density.gaps import gap_groups, widest_gap
+from subscape.finders.density.subspaces import DensityView, density_views, standardised
+from subscape.parallel.threads import one_thread
+from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
+from subscape.validation.max_statistic import ENOUGH_REACHED, SURE, gumbel_p_value
+from subscape.validation.nulls import NullModel
+from subscape.validation.valley_test import CurveNull
+
+#: Shapes are looked for in at most so many rows, and among so many columns.
+MOST_ROWS = 2000
+MOST_COLUMNS = 200
+#: Gaps are looked for in all columns together if they are no more than this, and in so many
+#: principal directions.
+MOST_TOGETHER = 10
+PRINCIPAL = 3
+#: A gap is at least this wide whatever chance does: links between groups are half as long again.
+LEAST_WIDTH = float(np.log(1.5))
+#: Tables without groups until the first decision.
+FEWEST_TABLES = 10
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeScores:
+    """How clearly the best shapes of a table stand out: by valleys, and by gaps."""
+
+    valley: float
+    gap: float
+    view: DensityView | None
+    #: Where the widest gap is seen: columns are multiplied by this.
+    place: FloatArray | None
+
+
+@dataclass(frozen=True, eq=False)
+class Shapes:
+    """Groups of any shape in a table.
+
+    Attributes
+    ----------
+    labels : int array of shape (n_rows,)
+        Of all rows given; one group where nothing was found.
+    by : {"valleys", "gaps"}
+        What parts the groups.
+    basis : array of shape (n_columns, d)
+        The directions in which they are seen, of standardised columns.
+    columns : tuple of int
+        The columns that take part.
+    score : float
+        Nats per row by which valleys are deeper, or the logarithm by which gaps are wider.
+    p_value : float
+        Probability that chance reaches this; twice the smaller one of valleys and gaps.
+    maxima : dict of str to tuple of float
+        What was found in tables without groups, by kind of table.
+    """
+
+    labels: IntArray
+    by: str
+    basis: FloatArray
+    columns: tuple[int, ...]
+    score: float
+    p_value: float
+    maxima: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return int(self.labels.max(initial=0)) + 1
+
+
+def search_shapes(table: FloatArray) -> ShapeScores:
+    """The clearest valleys and the widest gap of a standardised table."""
+    views = density_views(table, most=1)
+    view = views[0] if views else None
+    places = _places(table, view)
+    gaps = [widest_gap(table @ place).width for place in places]
+    best = int(np.argmax(gaps)) if gaps else -1
+    return ShapeScores(
+        valley=0.0 if view is None else float(view.valleys.gain),
+        gap=gaps[best] if gaps else 0.0,
+        view=view,
+        place=places[best] if gaps else None,
+    )
+
+
+def _places(table: FloatArray, view: DensityView | None) -> list[FloatArray]:
+    p = table.shape[1]
+    places = []
+    if p <= MOST_TOGETHER:
+        places.append(np.eye(p))
+    if p > PRINCIPAL:
+        _, _, axes = np.linalg.svd(table - table.mean(axis=0), full_matrices=False)
+        places.append(axes[:PRINCIPAL].T)
+    if view is not None and view.place.kind == "columns":
+        places.append(view.place.basis)
+    return places
+
+
+def find_shapes(
+    X: FloatArray,
+    *,
+    n_tables: int = 40,
+    seed: int = 0,
+    tell: Callable[[int, int], Any] | None = None,
+) -> Shapes:
+    """Search a table for groups of any shape, and hold them against tables without.
+
+    Tables without groups keep either the correlations and one hump per column, or a bent curve
+    along which the rows lie evenly; what is claimed must beat both. They are drawn until the answer
+    is clear.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+        Numbers without gaps; at most :data:`MOST_COLUMNS` columns.
+    n_tables : int, default=40
+        Tables of each kind, at most.
+    seed : int
+    tell : callable, optional
+        Called with the number of tables done and their largest number.
+
+    Returns
+    -------
+    Shapes
+
+    Examples
+    --------
+    >>> from sklearn.datasets import make_moons
+    >>> moons, truth = make_moons(300, noise=0.06, random_state=0)
+    >>> found = find_shapes(moons)
+    >>> found.n_groups, found.p_value < 0.01
+    (2, True)
+    """
+    rng = np.random.default_rng([seed, 23])
+    rows = _some(len(X), rng)
+    table = standardised(np.asarray(X, dtype=np.float64))
+    searched = table[rows]
+    with one_thread():
+        best = search_shapes(searched)
+        maxima = _null_scores(searched, best, n_tables, seed, tell)
+        p_valley, p_gap = _p_values(best, maxima)
+        least = max(LEAST_WIDTH, *(max(gap) for _, gap in maxima.values())) if maxima else np.inf
+        found = _chosen(searched, best, p_valley, p_gap, least)
+    labels = _for_all(table, rows, found.labels, found.basis)
+    return Shapes(
+        labels, found.by, found.basis, found.columns, found.score, found.p_value,
+        {kind: tuple(each[found.by == "gaps"]) for kind, each in maxima.items()},
+    )  # fmt: skip
+
+
+def _null_scores(
+    table: FloatArray,
+    best: ShapeScores,
+    n_tables: int,
+    seed: int,
+    tell: Callable[[int, int], Any] | None,
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Valleys and gaps of tables without groups, by kind of table, until the answer is clear."""
+    if best.valley <= 0 and best.gap < LEAST_WIDTH:
+        return {}
+    basis = best.view.place.basis if best.view is not None else best.place
+    models: dict[str, Any] = {
+        "unimodal": NullModel(table, "unimodal"),
+        "curve": CurveNull(table, basis),
+    }
+    maxima: dict[str, tuple[list[float], list[float]]] = {kind: ([], []) for kind in models}
+    for number in range(n_tables):
+        for place, (kind, model) in enumerate(models.items()):
+            drawn = standardised(model.draw(np.random.SeedSequence([seed, 29, number, place])))
+            found = search_shapes(drawn)
+            maxima[kind][0].append(found.valley)
+            maxima[kind][1].append(found.gap)
+        if tell is not None:
+            tell(number + 1, n_tables)
+        if _is_clear(best, maxima, number + 1):
+            break
+    return maxima
+
+
+def _is_clear(
+    best: ShapeScores, maxima: dict[str, tuple[list[float], list[float]]], done: int
+) -> bool:
+    reached = [
+        max(sum(value >= score for value in each[which]) for each in maxima.values())
+        for which, score in enumerate((best.valley, best.gap))
+    ]
+    if min(reached) >= ENOUGH_REACHED:
+        return True
+    return done >= FEWEST_TABLES and min(_p_values(best, maxima)) < SURE
+
+
+def _p_values(
+    best: ShapeScores, maxima: dict[str, tuple[list[float], list[float]]]
+) -> tuple[float, float]:
+    if not maxima:
+        return 1.0, 1.0
+    found = [
+        max(gumbel_p_value(score, each[which]) for each in maxima.values()) if score > 0 else 1.0
+        for which, score in enumerate((best.valley, best.gap))
+    ]
+    return found[0], found[1] if best.gap >= LEAST_WIDTH else 1.0
+
+
+def _chosen(
+    table: FloatArray, best: ShapeScores, p_valley: float, p_gap: float, least: float
+) -> Shapes:
+    """Valleys or gaps: the finer of the two if both are sure, else the surer one."""
+    options = []
+    if best.view is not None:
+        place = best.view.place
+        options.append(
+            Shapes(
+                _large(best.view.labels, len(table)),
+                "valleys",
+                place.basis,
+                place.columns,
+                best.valley,
+                min(1.0, 2 * p_valley),
+            )
+        )
+    if best.place is not None and best.gap > 0:
+        labels = gap_groups(table @ best.place, min(least, best.gap)).labels
+        columns = tuple(np.flatnonzero(np.abs(best.place).max(axis=1) > 1e-9).tolist())
+        options.append(Shapes(labels, "gaps", best.place, columns, best.gap, min(1.0, 2 * p_gap)))
+    if not options:
+        nothing = np.zeros(len(table), dtype=np.int64)
+        return Shapes(nothing, "valleys", np.eye(table.shape[1])[:, :2], (), 0.0, 1.0)
+    sure = [one for one in options if one.p_value <= SIGNIFICANCE_LEVEL and one.n_groups > 1]
+    if sure:
+        return max(sure, key=lambda one: one.n_groups)
+    return min(options, key=lambda one: one.p_value)
+
+
+def _large(labels: IntArray, n_rows: int) -> IntArray:
+    """Labels from 0 without gaps in the numbers; groups that are too small are with the largest."""
+    sizes = np.bincount(labels[labels >= 0]) if (labels >= 0).any() else np.zeros(1, int)
+    kept = np.flatnonzero(sizes >= smallest_cluster(n_rows))
+    if not len(kept):
+        return np.zeros(len(labels), dtype=np.int64)
+    number = np.full(len(sizes) + 1, int(np.flatnonzero(kept == sizes.argmax())[0]))
+    number[kept] = np.arange(len(kept))
+    return number[labels]
+
+
+def _some(n_rows: int, rng: np.random.Generator) -> IndexArray:
+    if n_rows <= MOST_ROWS:
+        return np.arange(n_rows)
+    return np.sort(rng.choice(n_rows, MOST_ROWS, replace=False))
+
+
+def _for_all(table: FloatArray, rows: IndexArray, labels: IntArray, basis: FloatArray) -> IntArray:
+    """Labels of all rows: those not searched are with the nearest one that was."""
+    if len(rows) == len(table):
+        return labels
+    from scipy.spatial import cKDTree
+
+    _, near = cKDTree(table[rows] @ basis).query(table @ basis)
+    everyone = labels[near]
+    everyone[rows] = labels
+    return everyone

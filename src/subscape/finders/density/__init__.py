@@ -1,0 +1,8 @@
+"""Groups of any shape that valleys of low density part.
+
+Names are loaded when first used.
+"""
+
+from subscape.lazy import lazy_names
+
+__getattr__, __dir__, __all__ = lazy_names(__name__, {"density_tree": "DensityTree"})

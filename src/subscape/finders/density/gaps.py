@@ -1,0 +1,204 @@
+"""Groups that wide gaps part: single linkage of mutual reachability, cut where the gap is widest.
+
+Valleys of a density estimate are blurred where shapes are narrow and close to each other, such as
+parallel lines: a neighbourhood large enough for a sure estimate reaches across. A gap needs no
+estimate: all links within the groups are shorter than any between them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from subscape.core.types import FloatArray, IndexArray, IntArray
+
+#: Distances are to at least the neighbour of this rank, so that no chain of single rows is a link
+#: (as min_samples of HDBSCAN).
+CORE = 5
+#: A group has at least this share of the rows, and so many.
+SMALLEST_SHARE = 0.02
+FEWEST_ROWS = 5
+#: Of the links within a group, all but this share are shorter than the gap is compared with: a few
+#: rows at the rim have long ones.
+RIM = 0.05
+#: Rows that may be left out of all groups.
+MOST_NOISE = 0.2
+
+
+class Gap(NamedTuple):
+    """Result of :func:`widest_gap`.
+
+    Attributes
+    ----------
+    width : float
+        Logarithm of the ratio of the shortest link between groups to the long links within them,
+        times the share of rows in groups; 0 if there are no two groups.
+    labels : int array of shape (n_rows,)
+        -1 for rows in no group.
+    """
+
+    width: float
+    labels: IntArray
+
+
+def widest_gap(points: ArrayLike) -> Gap:
+    """Cut the tree of links where groups lie farthest apart, compared with what holds them.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_rows, d)
+        Time and memory grow with the square of the rows.
+
+    Returns
+    -------
+    Gap
+
+    References
+    ----------
+    R. J. G. B. Campello, D. Moulavi, J. Sander, "Density-based clustering based on hierarchical
+    density estimates", PAKDD 2013, doi:10.1007/978-3-642-37456-2_14 (mutual reachability).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> along = np.linspace(0, 1, 60)
+    >>> lines = np.r_[np.c_[along, 0 * along], np.c_[along, 0 * along + 0.3]]
+    >>> gap = widest_gap(lines)
+    >>> int(gap.labels.max()) + 1, gap.width > 1
+    (2, True)
+    """
+    points = np.asarray(points, dtype=np.float64)
+    n = len(points)
+    fewest = max(FEWEST_ROWS, SMALLEST_SHARE * n)
+    nothing = Gap(0.0, np.zeros(n, dtype=np.int64))
+    if n < 2 * fewest:
+        return nothing
+    ends, lengths = spanning_tree(points)
+    best = nothing
+    for height in _splits(ends, lengths, n, fewest)[:40]:
+        inside = lengths < height
+        labels = _components(ends[inside], n)
+        sizes = np.bincount(labels)
+        number = np.full(len(sizes), -1, dtype=np.int64)
+        large = np.flatnonzero(sizes >= fewest)
+        number[large] = np.arange(len(large))
+        labels = number[labels]
+        covered = float((labels >= 0).mean())
+        if len(large) < 2 or covered < 1 - MOST_NOISE:
+            continue
+        home = labels[ends[inside, 0]]
+        longest = max(
+            float(np.quantile(lengths[inside][home == k], 1 - RIM)) for k in range(len(large))
+        )
+        width = covered * float(np.log(height / max(longest, 1e-300)))
+        if width > best.width:
+            best = Gap(width, labels)
+    return best
+
+
+def gap_groups(points: ArrayLike, least: float) -> Gap:
+    """Groups parted by gaps, and groups within these, down to the narrowest gap that counts.
+
+    Parameters
+    ----------
+    points : array-like of shape (n_rows, d)
+    least : float
+        The smallest width that counts, for instance what chance reaches.
+
+    Returns
+    -------
+    Gap
+        With the width of the first gap; rows in no group are with the nearest one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> along = np.linspace(0, 1, 60)
+    >>> lines = [np.c_[along, 0 * along + height] for height in (0, 0.3, 2)]
+    >>> gap_groups(np.concatenate(lines), 0.5).labels.max() + 1
+    3
+    """
+    points = np.asarray(points, dtype=np.float64)
+    first = widest_gap(points)
+    if not first.width >= max(least, 1e-9):
+        return Gap(first.width, np.zeros(len(points), dtype=np.int64))
+    labels = _with_nearest(points, first.labels)
+    fewest = max(FEWEST_ROWS, SMALLEST_SHARE * len(points))
+    done = np.full(len(points), -1, dtype=np.int64)
+    number = 0
+    for k in range(int(labels.max()) + 1):
+        rows = np.flatnonzero(labels == k)
+        inner = gap_groups(points[rows], least).labels
+        if np.bincount(inner).min() < fewest:
+            inner = np.zeros(len(rows), dtype=np.int64)
+        done[rows] = number + inner
+        number += int(inner.max()) + 1
+    return Gap(first.width, done)
+
+
+def _with_nearest(points: FloatArray, labels: IntArray) -> IntArray:
+    """Labels in which rows of no group are with the group of the nearest row that has one."""
+    from scipy.spatial import cKDTree
+
+    out = labels < 0
+    if not out.any() or out.all():
+        return np.maximum(labels, 0)
+    _, near = cKDTree(points[~out]).query(points[out])
+    full = labels.copy()
+    full[out] = labels[~out][near]
+    return full
+
+
+def spanning_tree(points: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """Shortest tree of all rows by mutual reachability: ends and lengths of its links (Prim)."""
+    n = len(points)
+    squares = np.square(points).sum(axis=1)
+    apart = squares[:, None] + squares - 2 * (points @ points.T)
+    apart = np.sqrt(np.maximum(apart, 0.0))
+    core = np.partition(apart, min(CORE, n - 1), axis=1)[:, min(CORE, n - 1)]
+    ends = np.empty((n - 1, 2), dtype=np.intp)
+    lengths = np.empty(n - 1)
+    near = np.full(n, np.inf)
+    to = np.zeros(n, dtype=np.intp)
+    out = np.ones(n, dtype=bool)
+    here = 0
+    for step in range(n - 1):
+        out[here] = False
+        reach = np.maximum(np.maximum(apart[here], core), core[here])
+        closer = out & (reach < near)
+        near[closer], to[closer] = reach[closer], here
+        here = int(np.where(out, near, np.inf).argmin())
+        ends[step], lengths[step] = (to[here], here), near[here]
+    order = np.argsort(lengths, kind="stable")
+    return ends[order], lengths[order]
+
+
+def _splits(ends: IndexArray, lengths: FloatArray, n: int, fewest: float) -> list[float]:
+    """Lengths of the links at which two large groups meet, the longest first."""
+    root = list(range(n))
+    size = [1] * n
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = root[i]
+        return i
+
+    heights = []
+    for (a, b), length in zip(ends.tolist(), lengths.tolist(), strict=True):
+        a, b = find(a), find(b)
+        if min(size[a], size[b]) >= fewest:
+            heights.append(length)
+        root[b] = a
+        size[a] += size[b]
+    return heights[::-1]
+
+
+def _components(ends: IndexArray, n: int) -> IndexArray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)
