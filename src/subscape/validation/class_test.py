@@ -276,7 +276,7 @@ class ClassTest:
     def p_value(self, gain: float | None = None) -> float:
         """Probability that a search of tables without classes gains as much; the largest by kind.
 
-        It is 1 if one or two traits, or pairs of columns, describe the table better than any
+        It is 1 if one or two traits describe the table better than any
         classes do: a trait that is not normal, say, differs from the tables without classes, too.
 
         Parameters
