@@ -17,7 +17,6 @@ from subscape.arrays.blocks import Blocks, as_blocks, fold, one_blas_thread
 from subscape.arrays.device.array_api import equal, is_device_array, shared_namespace, to_numpy
 from subscape.arrays.device.blocks import is_on_device
 from subscape.arrays.device.weighted_kmeans import (
-    column_squares_on_device,
     nearest_weighted_on_device,
 )
 from subscape.arrays.weighted_kmeans import WeightedPass, nearest_weighted, weighted_costs
@@ -346,7 +345,7 @@ class LAC(SubspaceFinder):
 
 def _column_squares(X: Rows) -> FloatArray:
     if is_on_device(X):
-        return column_squares_on_device(X)
+        return X.column_squares()
     return fold(lambda block, rows: np.einsum("ij,ij->j", block, block), X)
 
 

@@ -365,7 +365,7 @@ def placed(
     check_choice("binning", binning, BINNINGS)
     check_choice("missing", missing, MISSING)
     found = attributes_of(X, nominal, "DensityProfile")
-    same_device(found.values, clustering)
+    same_device(found.values, labels=clustering)
     given = as_clustering(clustering)
     if given.n_rows != len(found.values):
         raise ShapeMismatchError(

@@ -92,7 +92,7 @@ def clustering_of(given: Any, table: Numbers, X: Any = None) -> SubspaceClusteri
 
     ``X`` is what the table was read from: where both have names they must be the same.
     """
-    same_device(table, given)
+    same_device(table, labels=given)
     whole = isinstance(given, SubspaceClustering) or hasattr(given, "clustering_")
     if whole or np.ndim(given) != 1:
         clustering = as_clustering(given)
