@@ -26,7 +26,7 @@ from subscape.arrays.device.weighted_kmeans import nearest_weighted_on_device
 from subscape.arrays.weighted_kmeans import nearest_weighted
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.finders.oriented.flats import Flat, squared_residuals
-from subscape.finders.oriented.kflats.device import closest_flats_on_device, flat_sums_on_device
+from subscape.finders.oriented.kflats.rows import closest_flats_on_device, flat_sums_on_device
 
 ELSEWHERE = xp.Device("device1")
 TOLERANCE = {np.float64: 1e-10, np.float32: 2e-4}

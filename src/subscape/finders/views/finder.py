@@ -303,8 +303,7 @@ def means_in_views_on_device(
 ) -> tuple[FloatArray, ...]:
     """:func:`means_in_views` where the table lies."""
     return tuple(
-        group_means_on_device(X, from_numpy(own, X.values), size)
-        for own, size in zip(labels.T, sizes, strict=True)
+        group_means_on_device(X, own, size) for own, size in zip(labels.T, sizes, strict=True)
     )
 
 
