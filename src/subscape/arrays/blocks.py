@@ -79,7 +79,8 @@ def as_blocks(X: Any) -> Blocks:
 def device_twin(twin: Callable[..., Any]) -> Callable[[Pass], Pass]:
     """Decorate a pass over a table that has a twin for tables on a device.
 
-    The table comes first. The twin takes it as DeviceBlocks, the function as it was given.
+    The table comes first. The twin takes it as DeviceBlocks, the function as it was given. What
+    the twin answers with ``NotImplemented`` is left to the function itself.
 
     Examples
     --------
@@ -96,7 +97,8 @@ def device_twin(twin: Callable[..., Any]) -> Callable[[Pass], Pass]:
         @wraps(function)
         def either(X: Any, *args: Any, **options: Any) -> Any:
             table = as_blocks(X) if is_device_array(X) else X
-            return (twin if is_on_device(table) else function)(table, *args, **options)
+            found = twin(table, *args, **options) if is_on_device(table) else NotImplemented
+            return function(table, *args, **options) if found is NotImplemented else found
 
         return cast(Pass, either)
 
