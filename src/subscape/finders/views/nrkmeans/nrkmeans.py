@@ -207,7 +207,7 @@ class NrKMeans(ViewFinder):
         of_rows, of_search = seed.spawn(2)
         searched = self._searched(X, of_rows)
         rows = rows_of(searched.X)
-        rows.out_of_time = watch.out_of_time  # type: ignore[method-assign]
+        rows.out_of_time = watch.out_of_time
         task = Task.of(rows, sizes, self._has_noise(), self.max_iter)
         if self.init is None:
             limits = self.n_init, self.n_escapes

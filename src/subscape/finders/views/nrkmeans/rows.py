@@ -7,7 +7,7 @@ few things, so that these know nothing of where the rows lie.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -53,10 +53,8 @@ class Rows(ABC):
     rotation: type[Rotation] = Rotation
     shape: tuple[int, int]
     dtype: Any
-
-    def out_of_time(self) -> bool:
-        """Asked after every step; True ends them."""
-        return False
+    #: Asked after every step; True ends them.
+    out_of_time: Callable[[], bool] = staticmethod(lambda: False)
 
     @property
     @abstractmethod
