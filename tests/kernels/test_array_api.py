@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import seeds
 
-from subscape.arrays.device import tanimoto as kernel
+from subscape.arrays import tanimoto as kernel
 from subscape.arrays.device.array_api import (
     from_numpy,
     in_smaller_blocks,
