@@ -33,15 +33,16 @@ else:
 
 from subscape.arrays.tanimoto import intersections, projective_similarities
 from subscape.finders import NrKMeans
-from subscape.finders.views.nrkmeans.device_kernel import (
-    DeviceTable,
+from subscape.finders.views.nrkmeans.device_rows import (
+    DeviceRows,
     no_labels,
     product_step,
     view_step,
 )
 from subscape.finders.views.nrkmeans.fused_kernel import PackedTable, halves
 from subscape.finders.views.nrkmeans.kernel import cell_sums
-from subscape.finders.views.nrkmeans.steps import iterate, scoring
+from subscape.finders.views.nrkmeans.rotation import scoring
+from subscape.finders.views.nrkmeans.steps import iterate
 from subscape.measures import adjusted_rand_score
 
 SIZES = (5, 4, 3)
@@ -146,11 +147,11 @@ def nrkmeans(device, quick, bandwidth, rate):
     bytes_ = 4 * n * p + 2 * len(SIZES) * n
     operations = 2 * n * p * sum(SIZES) + len(SIZES) * n * p
     floor = max(bytes_ / bandwidth, operations / rate)
-    table = DeviceTable(X, SIZES)
+    table = DeviceRows(X)
     with threadpool_limits(1):  # as in a fit
         ours = per_step(table, start, device, many=MANY if quick else VERY_MANY)
     pass_ = step_alone(table, start, device)
-    fused, table.packed = table.packed is not None, None
+    fused, table._packed = table.packed(SIZES) is not None, (SIZES, None)
     by_products = per_step(table, start, device, 3)
     rows = [
         ("roofline", floor),
@@ -198,9 +199,9 @@ def agreement(device, quick):
     scores = scoring(*start_of(p, np.random.default_rng(4)))
     old = no_labels(X, SIZES)
     exact = product_step(X.double(), *scores, SIZES, old)
-    table = DeviceTable(X, SIZES)
+    table = DeviceRows(X)
     if os.environ.get("TRITON_INTERPRET"):
-        table.packed = PackedTable(halves(X), p, SIZES)
+        table._packed = SIZES, PackedTable(halves(X), p, SIZES)
     found = view_step(table, *scores, SIZES, old)
     differ = int((found.labels != exact.labels).sum())
     off = np.abs(found.sums - exact.sums).max() / np.abs(exact.sums).max()

@@ -22,8 +22,8 @@ from subscape.arrays.weighted_kmeans import nearest_weighted
 from subscape.finders import LAC, KFlats
 from subscape.finders.base import Watch
 from subscape.finders.oriented.flats import Flat
-from subscape.finders.oriented.kflats.descent import Fit, settled
-from subscape.finders.oriented.kflats.device import closest_flats_on_device, flat_sums_on_device
+from subscape.finders.oriented.kflats.descent import Fit, finish_on_all_rows
+from subscape.finders.oriented.kflats.rows import closest_flats_on_device, flat_sums_on_device
 from subscape.measures import DensityProfile, intersection_table, sre
 from subscape.measures.flats.fitting import Part, covariance_of
 
@@ -111,8 +111,8 @@ def passes(device, quick, seconds, bandwidth, rate):
         4 * n * p + 8 * n,
         2 * n * p * K * (1 + FLAT_DIM) + half,
         # Assigning and summing up is what a second step adds.
-        lambda: settled(here.wide, here.wide[:500], begin, dims, 0, 2, watch),
-        lambda: settled(here.wide, here.wide[:500], begin, dims, 0, 1, watch),
+        lambda: finish_on_all_rows(here.wide, here.wide[:500], begin, dims, 0, 2, watch),
+        lambda: finish_on_all_rows(here.wide, here.wide[:500], begin, dims, 0, 1, watch),
     )
     rows = [torch.nonzero(here.labels == k)[:, 0].int().cpu().numpy() for k in range(K)]
     few = [Part(np.flatnonzero(here.host_labels == k).astype(np.int32), None) for k in range(K)]

@@ -176,10 +176,10 @@ def test_without_memory_for_a_copy_rows_are_moved_block_by_block(monkeypatch):
 def test_labels_elsewhere_are_refused():
     there = as_blocks(xp.asarray(table()))
     with pytest.raises(SubscapeError, match=r"X on .*CPU_DEVICE.*labels on .*device1"):
-        same_device(there, xp.zeros(150, device=ELSEWHERE))
-    same_device(there, xp.zeros(150))
-    same_device(there, np.zeros(150))
-    same_device(as_blocks(table()), xp.zeros(150, device=ELSEWHERE))
+        same_device(there, labels=xp.zeros(150, device=ELSEWHERE))
+    same_device(there, labels=xp.zeros(150))
+    same_device(there, labels=np.zeros(150))
+    same_device(as_blocks(table()), labels=xp.zeros(150, device=ELSEWHERE))
 
 
 def test_equal_arrays():

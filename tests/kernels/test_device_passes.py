@@ -22,14 +22,11 @@ from subscape.arrays.device.counts import (
 )
 from subscape.arrays.device.moments import group_means_on_device, moments_on_device
 from subscape.arrays.device.sums import one_hot
-from subscape.arrays.device.weighted_kmeans import (
-    column_squares_on_device,
-    nearest_weighted_on_device,
-)
+from subscape.arrays.device.weighted_kmeans import nearest_weighted_on_device
 from subscape.arrays.weighted_kmeans import nearest_weighted
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.finders.oriented.flats import Flat, squared_residuals
-from subscape.finders.oriented.kflats.device import closest_flats_on_device, flat_sums_on_device
+from subscape.finders.oriented.kflats.rows import closest_flats_on_device, flat_sums_on_device
 
 ELSEWHERE = xp.Device("device1")
 TOLERANCE = {np.float64: 1e-10, np.float32: 2e-4}
@@ -66,7 +63,7 @@ def test_weighted_pass(seed, dtype):
         np.testing.assert_allclose(
             to_numpy(getattr(found, name)), getattr(expected, name), atol=TOLERANCE[dtype]
         )
-    squares = column_squares_on_device(there(X))
+    squares = there(X).column_squares()
     np.testing.assert_allclose(squares, np.square(X.astype(np.float64)).sum(axis=0), rtol=1e-6)
 
 

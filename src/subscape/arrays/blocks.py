@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +17,7 @@ from subscape.core.checks import check_finite, check_magnitude, check_table
 from subscape.core.types import FloatArray, is_device_array
 from subscape.parallel.threads import one_blas_thread
 
-from .device.blocks import DeviceBlocks, DeviceSource
+from .device.blocks import DeviceBlocks, DeviceSource, is_on_device
 from .row_blocks import Blocks, Statistics, column_sums, ordered_sum, recentre, rows_per_block
 from .sources import ArraySource, source_of
 
@@ -25,6 +26,7 @@ __all__ = [
     "as_blocks",
     "check_blocks",
     "column_means",
+    "device_twin",
     "fold",
     "is_source",
     "one_blas_thread",
@@ -32,6 +34,8 @@ __all__ = [
     "recentre",
     "rows_per_block",
 ]
+
+Pass = TypeVar("Pass", bound=Callable[..., Any])
 
 
 def is_source(X: Any) -> bool:
@@ -70,6 +74,35 @@ def as_blocks(X: Any) -> Blocks:
     if source is None:
         source = ArraySource(np.asarray(check_table(X, "as_blocks")))
     return Blocks(source)
+
+
+def device_twin(twin: Callable[..., Any]) -> Callable[[Pass], Pass]:
+    """Decorate a pass over a table that has a twin for tables on a device.
+
+    The table comes first. The twin takes it as DeviceBlocks, the function as it was given. What
+    the twin answers with ``NotImplemented`` is left to the function itself.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp, numpy as np
+    >>> from subscape.arrays.blocks import device_twin
+    >>> @device_twin(lambda X: "there")
+    ... def place(X):
+    ...     return "here"
+    >>> place(np.zeros((1, 1))), place(xp.zeros((1, 1)))
+    ('here', 'there')
+    """
+
+    def decorate(function: Pass) -> Pass:
+        @wraps(function)
+        def either(X: Any, *args: Any, **options: Any) -> Any:
+            table = as_blocks(X) if is_device_array(X) else X
+            found = twin(table, *args, **options) if is_on_device(table) else NotImplemented
+            return function(table, *args, **options) if found is NotImplemented else found
+
+        return cast(Pass, either)
+
+    return decorate
 
 
 def fold(stats: Callable[[Any, slice], Statistics], X: Any, dtype: Any = np.float64) -> Statistics:

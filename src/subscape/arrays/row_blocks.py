@@ -225,6 +225,23 @@ class Blocks:
         total, present = ordered_sum(column_sums(block) for _, block in shifted)
         return np.asarray(total / present)
 
+    def column_squares(self) -> FloatArray:
+        """Sum of the squares of each column; one pass.
+
+        >>> import numpy as np
+        >>> from subscape.arrays.blocks import as_blocks
+        >>> as_blocks(np.array([[1.0, 2.0], [2.0, 0.0]])).column_squares()
+        array([5., 4.])
+        """
+        wide = (block.astype(np.float64, copy=False) for _, block in self)
+        return ordered_sum(np.einsum("ij,ij->j", block, block) for block in wide)
+
+    @cached_property
+    def square(self) -> float:
+        """Sum of the squares of all values; one pass."""
+        wide = (block.astype(np.float64, copy=False) for _, block in self)
+        return ordered_sum(float(np.einsum("ij,ij->", block, block)) for block in wide)
+
     @property
     def constant(self) -> BoolArray:
         """Which columns hold a single value, or none at all (NaN aside)."""
@@ -241,6 +258,10 @@ class Blocks:
         for rows, block in self:
             whole[rows] = block
         return whole
+
+    def within_reach(self) -> Self | NDArray[Any]:
+        """The table where NumPy gets at it: as it is, or copied from a device into memory."""
+        return self
 
     def _room(self, n_rows: int) -> NDArray[Any]:
         """Memory that blocks are changed in."""

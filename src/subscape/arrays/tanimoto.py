@@ -15,15 +15,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from subscape.arrays.device.array_api import (
-    device_of,
-    in_smaller_blocks,
-    is_device_array,
-    shared_namespace,
-    slices,
-)
 from subscape.core.types import FloatArray
 from subscape.parallel.threads import one_blas_thread
+
+from .device.array_api import device_of, in_smaller_blocks, shared_namespace, slices, tensor_twin
 
 #: Rows that are spelled out at a time: 2,000 clusters take 16 MB.
 BLOCK = 1024
@@ -49,6 +44,85 @@ __all__ = [
 ]
 
 
+# -- arrays of other libraries ---------------------------------------------------------------------
+
+
+def cross_products_on_device(a: Any, b: Any) -> Any:
+    """``a @ b.T`` in the precision of the arrays; counts of zeros and ones are exact."""
+    xp = shared_namespace(a=a, b=b)
+    real = [xp.isdtype(side.dtype, "real floating") for side in (a, b)]
+    if all(real):
+        return xp.matmul(a, b.T) if a.dtype == b.dtype else _product_in(xp, xp.float64, a, b)
+    hard = all(xp.isdtype(side.dtype, "bool") for side in (a, b)) and a.shape[1] <= EXACT
+    narrow, n = xp.float32 if hard else xp.float64, a.shape[1]
+
+    def work(columns: int) -> Any:
+        total = xp.zeros((a.shape[0], b.shape[0]), dtype=xp.float64, device=device_of(a))
+        for part in slices(n, columns):
+            left = a[:, part]
+            total += xp.astype(
+                _product_in(xp, narrow, left, left if b is a else b[:, part]), xp.float64
+            )
+        return total
+
+    columns = max(LEAST_COLUMNS, MOST_VALUES // max(a.shape[0], b.shape[0], 1))
+    return in_smaller_blocks(work, columns, LEAST_COLUMNS, "the product of the memberships")
+
+
+def products_on_device(memberships: Any) -> Any:
+    """:func:`products` where the array lies."""
+    return cross_products_on_device(memberships, memberships)
+
+
+def _product_in(xp: Any, dtype: Any, a: Any, b: Any) -> Any:
+    left = xp.astype(a, dtype)
+    right = left if b is a else xp.astype(b, dtype)
+    return xp.matmul(left, right.T)
+
+
+def tanimoto_on_device(shared: Any, norms_a: Any, norms_b: Any) -> Any:
+    """:func:`tanimoto` where the arrays lie."""
+    xp = shared_namespace(shared=shared, norms_a=norms_a, norms_b=norms_b)
+    # Rows one block after another: no second array of the size of the result.
+    rows = max(1, MOST_VALUES // (8 * max(shared.shape[1], 1)))
+    for part in slices(shared.shape[0], rows):
+        block = shared[part, :]
+        joined = norms_a[part, None] + norms_b[None, :] - block
+        some = joined > 0
+        ratio = xp.where(some, block, 0.0) / xp.where(some, joined, 1.0)
+        shared[part, :] = xp.clip(ratio, 0.0, 1.0)
+    return shared
+
+
+def projective_similarities_on_device(memberships: Any, weights: Any, how: str = "tanimoto") -> Any:
+    """:func:`projective_similarities` where the arrays lie."""
+    xp = shared_namespace(memberships=memberships, weights=weights)
+    similarity = products_on_device(memberships)
+    if weights is not None and how != "fast":
+        features = products_on_device(weights)
+        # In place, in the wider of the two precisions.
+        if xp.result_type(similarity, features) != similarity.dtype:
+            similarity, features = features, similarity
+        similarity *= xp.astype(features, similarity.dtype)
+        del features
+    norms = xp.linalg.diagonal(similarity) + 0.0
+    similarity = tanimoto_on_device(similarity, norms, norms)
+    if weights is not None and how == "fast":
+        similarity = 0.5 * (similarity + projective_similarities_on_device(weights, None, how))
+    places = xp.arange(similarity.shape[0], device=device_of(similarity))
+    return xp.where(places[:, None] == places[None, :], 1.0, similarity)
+
+
+def intersections_on_device(memberships: Any, masks: Any) -> Any:
+    """:func:`intersections` where the arrays lie."""
+    shared_namespace(memberships=memberships, masks=masks)
+    return products_on_device(memberships) * products_on_device(masks)
+
+
+# -- arrays of NumPy and SciPy ---------------------------------------------------------------------
+
+
+@tensor_twin(products_on_device)
 def products(memberships: Any) -> FloatArray:
     """Scalar products of all pairs of rows of a (clusters, rows) matrix, in float64.
 
@@ -71,8 +145,6 @@ def products(memberships: Any) -> FloatArray:
     array([[2. , 0.5],
            [0.5, 0.5]])
     """
-    if is_device_array(memberships):
-        return _foreign_products(memberships, memberships)
     if not sparse.issparse(memberships):
         dense = np.asarray(memberships, np.float64)
         with one_blas_thread():
@@ -95,6 +167,7 @@ def products(memberships: Any) -> FloatArray:
     return total
 
 
+@tensor_twin(cross_products_on_device)
 def cross_products(a: Any, b: Any) -> FloatArray:
     """Scalar products of the rows of ``a`` with the rows of ``b``, in float64.
 
@@ -104,9 +177,6 @@ def cross_products(a: Any, b: Any) -> FloatArray:
     array([[0.5 ],
            [0.25]])
     """
-    if is_device_array(a) or is_device_array(b):
-        shared_namespace(a=a, b=b)
-        return _foreign_products(a, b)
     if sparse.issparse(a) or sparse.issparse(b):
         a, b = (sparse.csr_array(side).astype(np.float64, copy=False) for side in (a, b))
         # The transposed side is sorted anew: that of fewer entries.
@@ -115,6 +185,7 @@ def cross_products(a: Any, b: Any) -> FloatArray:
     return np.asarray(np.asarray(a, np.float64) @ np.asarray(b, np.float64).T)
 
 
+@tensor_twin(tanimoto_on_device)
 def tanimoto(shared: FloatArray, norms_a: FloatArray, norms_b: FloatArray) -> FloatArray:
     """Tanimoto similarities out of scalar products and squared norms.
 
@@ -138,14 +209,13 @@ def tanimoto(shared: FloatArray, norms_a: FloatArray, norms_b: FloatArray) -> Fl
     >>> tanimoto(np.array([[1.0, 0.0]]), np.array([1.0]), np.array([2.0, 3.0]))
     array([[0.5, 0. ]])
     """
-    if is_device_array(shared):
-        return _foreign_tanimoto(shared, norms_a, norms_b)
     joined = np.add.outer(norms_a, norms_b)
     joined -= shared
     np.divide(shared, joined, out=shared, where=joined > 0)
     return np.clip(shared, 0.0, 1.0, out=shared)
 
 
+@tensor_twin(projective_similarities_on_device)
 def projective_similarities(memberships: Any, weights: Any, how: str = "tanimoto") -> FloatArray:
     """Similarity of every pair of clusters in rows and features.
 
@@ -174,8 +244,6 @@ def projective_similarities(memberships: Any, weights: Any, how: str = "tanimoto
     >>> (shared / (np.square(exact).sum() - shared)).round(4)
     np.float64(0.2)
     """
-    if is_device_array(memberships) or is_device_array(weights):
-        return _foreign_similarities(memberships, weights, how)
     rows = products(memberships)
     if weights is None:
         similarity = tanimoto(rows, rows.diagonal().copy(), rows.diagonal().copy())
@@ -192,6 +260,7 @@ def projective_similarities(memberships: Any, weights: Any, how: str = "tanimoto
     return similarity
 
 
+@tensor_twin(intersections_on_device)
 def intersections(memberships: Any, masks: Any) -> FloatArray:
     """Cells, (row, feature) pairs, that every two of the clusters share.
 
@@ -215,68 +284,4 @@ def intersections(memberships: Any, masks: Any) -> FloatArray:
     array([[6., 2.],
            [2., 6.]])
     """
-    if is_device_array(memberships) or is_device_array(masks):
-        shared_namespace(memberships=memberships, masks=masks)
     return products(memberships) * products(masks)
-
-
-# -- arrays of other libraries ---------------------------------------------------------------------
-
-
-def _foreign_products(a: Any, b: Any) -> Any:
-    """``a @ b.T`` in the precision of the arrays; counts of zeros and ones are exact."""
-    xp = shared_namespace(a=a, b=b)
-    real = [xp.isdtype(side.dtype, "real floating") for side in (a, b)]
-    if all(real):
-        return xp.matmul(a, b.T) if a.dtype == b.dtype else _product_in(xp, xp.float64, a, b)
-    hard = all(xp.isdtype(side.dtype, "bool") for side in (a, b)) and a.shape[1] <= EXACT
-    narrow, n = xp.float32 if hard else xp.float64, a.shape[1]
-
-    def work(columns: int) -> Any:
-        total = xp.zeros((a.shape[0], b.shape[0]), dtype=xp.float64, device=device_of(a))
-        for part in slices(n, columns):
-            left = a[:, part]
-            total += xp.astype(
-                _product_in(xp, narrow, left, left if b is a else b[:, part]), xp.float64
-            )
-        return total
-
-    columns = max(LEAST_COLUMNS, MOST_VALUES // max(a.shape[0], b.shape[0], 1))
-    return in_smaller_blocks(work, columns, LEAST_COLUMNS, "the product of the memberships")
-
-
-def _product_in(xp: Any, dtype: Any, a: Any, b: Any) -> Any:
-    left = xp.astype(a, dtype)
-    right = left if b is a else xp.astype(b, dtype)
-    return xp.matmul(left, right.T)
-
-
-def _foreign_tanimoto(shared: Any, norms_a: Any, norms_b: Any) -> Any:
-    xp = shared_namespace(shared=shared, norms_a=norms_a, norms_b=norms_b)
-    # Rows one block after another: no second array of the size of the result.
-    rows = max(1, MOST_VALUES // (8 * max(shared.shape[1], 1)))
-    for part in slices(shared.shape[0], rows):
-        block = shared[part, :]
-        joined = norms_a[part, None] + norms_b[None, :] - block
-        some = joined > 0
-        ratio = xp.where(some, block, 0.0) / xp.where(some, joined, 1.0)
-        shared[part, :] = xp.clip(ratio, 0.0, 1.0)
-    return shared
-
-
-def _foreign_similarities(memberships: Any, weights: Any, how: str) -> Any:
-    xp = shared_namespace(memberships=memberships, weights=weights)
-    similarity = products(memberships)
-    if weights is not None and how != "fast":
-        features = products(weights)
-        # In place, in the wider of the two precisions.
-        if xp.result_type(similarity, features) != similarity.dtype:
-            similarity, features = features, similarity
-        similarity *= xp.astype(features, similarity.dtype)
-        del features
-    norms = xp.linalg.diagonal(similarity) + 0.0
-    similarity = tanimoto(similarity, norms, norms)
-    if weights is not None and how == "fast":
-        similarity = 0.5 * (similarity + _foreign_similarities(weights, None, how))
-    places = xp.arange(similarity.shape[0], device=device_of(similarity))
-    return xp.where(places[:, None] == places[None, :], 1.0, similarity)

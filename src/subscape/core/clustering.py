@@ -29,7 +29,7 @@ from .memberships import Memberships, row_positions
 from .oriented import OrientedSubspaces, squared_cosines
 from .plain_values import plain_values
 from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
-from .types import is_device_array, to_numpy
+from .types import off_device
 
 
 class Cluster(NamedTuple):
@@ -165,8 +165,7 @@ class SubspaceClustering:
             spaces = bases
         elif bases is not None:
             spaces = OrientedSubspaces(bases, n_features=n_features)
-        labels = to_numpy(labels) if is_device_array(labels) else labels
-        coded = encode_labels(labels, None if spaces is None else spaces.n_clusters)
+        coded = encode_labels(off_device(labels), None if spaces is None else spaces.n_clusters)
         if spaces is None:
             width = n_features or (len(feature_names) if feature_names is not None else 1)
             spaces = AxisSubspaces(np.ones((len(coded.names), width), bool))
@@ -546,8 +545,7 @@ def as_clustering(given: Any, like: SubspaceClustering | None = None) -> Subspac
         return given
     if hasattr(given, "clustering_"):
         return as_clustering(given.clustering_)
-    if is_device_array(given):
-        return as_clustering(to_numpy(given), like)
+    given = off_device(given)
     if sparse.issparse(given) or np.ndim(given) != 1:
         raise TypeError(
             "expected a SubspaceClustering or a label vector, got "

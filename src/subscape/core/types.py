@@ -30,6 +30,17 @@ def is_device_array(array: Any) -> bool:
     return library_of(array) in LIBRARIES and hasattr(array, "shape")
 
 
+def off_device(array: Any) -> Any:
+    """An array of another library as one of NumPy; anything else as it is.
+
+    >>> import array_api_strict
+    >>> from subscape.core.types import off_device
+    >>> off_device(array_api_strict.asarray([1, 2])), off_device(["a", None])
+    (array([1, 2]), ['a', None])
+    """
+    return to_numpy(array) if is_device_array(array) else array
+
+
 def library_of(array: Any) -> str:
     """Name of the package that the class of an array comes from."""
     return type(array).__module__.partition(".")[0]

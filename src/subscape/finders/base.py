@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClusterMixin
 from sklearn.utils.validation import validate_data
 
 from subscape.arrays.blocks import Blocks, as_blocks, check_blocks, column_means, is_source
-from subscape.arrays.device.array_api import from_numpy
+from subscape.arrays.device.array_api import beside
 from subscape.core.checks import check_table, constant_columns
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import (
@@ -23,7 +23,7 @@ from subscape.core.errors import (
     listing,
 )
 from subscape.core.oriented import OrientedSubspaces
-from subscape.core.types import BoolArray, FloatArray, IndexArray, is_device_array
+from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.parallel.progress import Step, Watch, best_of
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
@@ -81,10 +81,13 @@ class SubspaceFinder(ClusterMixin, BaseEstimator):
         self
         """
         self._fit_to(self._checked(X))
-        if is_device_array(X):
-            for name in self._beside:
-                setattr(self, name, from_numpy(getattr(self, name), X))
+        self._put_beside(X)
         return self
+
+    def _put_beside(self, X: Any) -> None:
+        """Fitted attributes go where the table lies."""
+        for name in self._beside:
+            setattr(self, name, beside(getattr(self, name), X))
 
     def _fit_to(self, table: Any) -> None:
         """Search a checked table and keep what was found."""

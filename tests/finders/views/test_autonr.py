@@ -13,7 +13,8 @@ from subscape.finders import AutoNR, NrKMeans
 from subscape.finders.base import Watch
 from subscape.finders.views.autonr.code import ViewCode, rounding
 from subscape.finders.views.autonr.growth import Growth, State, merged_pair
-from subscape.finders.views.nrkmeans.steps import Solution, group
+from subscape.finders.views.nrkmeans.rows import group
+from subscape.finders.views.nrkmeans.steps import Solution
 from subscape.measures import adjusted_rand_score
 
 

@@ -17,15 +17,10 @@ from subscape.finders.base import Watch
 from subscape.finders.views.independence import independent_components
 from subscape.finders.views.nrkmeans.finish import beyond_chance, in_order
 from subscape.finders.views.nrkmeans.request import asked_sizes
+from subscape.finders.views.nrkmeans.rotation import Rotation, explained_scatter, share, turn
+from subscape.finders.views.nrkmeans.rows import ArrayRows, group
 from subscape.finders.views.nrkmeans.search import Task, escape, halving, random_start, search
-from subscape.finders.views.nrkmeans.steps import (
-    assign,
-    explained_scatter,
-    group,
-    iterate,
-    share,
-    turn,
-)
+from subscape.finders.views.nrkmeans.steps import iterate
 from subscape.measures import adjusted_rand_score
 
 
@@ -58,11 +53,12 @@ def test_no_step_raises_the_cost(seed, sizes, noise):
     X = random_table(seed)
     task = Task.of(X, sizes, noise)
     start = random_start(task, np.random.default_rng(seed))
-    bases, centres = start.bases, start.centres
+    bases, centres, rows = start.bases, start.centres, ArrayRows(X)
     scatter = np.square(X).sum()
     costs = []
     for _ in range(6):
-        labels = assign(X, bases, centres)
+        views = Rotation(bases, centres, noise, task.least)
+        labels = rows.assign(views, sizes, rows.no_labels(sizes)).labels
         groups = group(X, labels, sizes)
         costs.append(brute_force_cost(X, labels, bases, noise))
         assert costs[-1] == pytest.approx(

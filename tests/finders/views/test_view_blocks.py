@@ -16,9 +16,9 @@ from subscape.arrays.blocks import as_blocks
 from subscape.core.errors import ConstantFeatureWarning, FewDistinctRowsWarning, SubscapeError
 from subscape.datasets import planted_views
 from subscape.finders import AutoNR, NrKMeans
-from subscape.finders.views.nrkmeans.blocks import BlockTable, iterate_in_blocks
-from subscape.finders.views.nrkmeans.finish import mark_outliers, squares_along
+from subscape.finders.views.nrkmeans.finish import mark_outliers
 from subscape.finders.views.nrkmeans.request import known_directions
+from subscape.finders.views.nrkmeans.rows import ArrayRows, BlockRows
 from subscape.finders.views.nrkmeans.steps import iterate
 from subscape.measures import adjusted_rand_score
 
@@ -191,7 +191,7 @@ class TestSteps:
         centres = tuple(rng.normal(size=(size, 6)) for size in (4, 3))
         centres[0][0] = 100.0  # nobody's nearest: refilled in the first step
         expected = iterate(X, bases, centres, noise, 1e-9, 12)
-        found = iterate_in_blocks(BlockTable(as_blocks(X)), bases, centres, noise, 1e-9, 12)
+        found = iterate(BlockRows(as_blocks(X)), bases, centres, noise, 1e-9, 12)
         np.testing.assert_array_equal(found.labels, expected.labels)
         assert found.labels.dtype == np.int8
         assert (found.n_iter, found.converged) == (expected.n_iter, expected.converged)
@@ -204,7 +204,7 @@ class TestSteps:
         X -= X.mean(axis=0)
         start = (np.eye(2),), (np.array([[-1.0, 0.0], [1.0, 0.0], [50.0, 0.0]]),)
         expected = iterate(X, *start, False, 0.0, 30)
-        found = iterate_in_blocks(BlockTable(as_blocks(X)), *start, False, 0.0, 30)
+        found = iterate(BlockRows(as_blocks(X)), *start, False, 0.0, 30)
         np.testing.assert_array_equal(found.labels, expected.labels)
         assert found.converged and found.n_iter == expected.n_iter
 
@@ -214,11 +214,12 @@ class TestSteps:
         X[:350] += 6.0
         X[9] = 500.0
         X -= X.mean(axis=0)
-        table = BlockTable(as_blocks(X))
+        table = BlockRows(as_blocks(X))
         bases = (np.eye(5)[:, :2], np.eye(5)[:, 2:3])
         centres = X[[0, 400]], X[[1, 500]]
         solution = iterate(X, bases, centres, True, 1e-9, 20)
-        for ours, theirs in zip(squares_along(table, bases), squares_along(X, bases), strict=True):
+        both = table.squares_along(bases), ArrayRows(X).squares_along(bases)
+        for ours, theirs in zip(*both, strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12)
         marked = mark_outliers(X, solution)
         assert (marked[9] == -1).any() and (marked >= 0).mean() > 0.99

@@ -14,9 +14,8 @@ from subscape.arrays.device.blocks import DeviceBlocks
 from subscape.core.errors import ConstantFeatureWarning, SubscapeError
 from subscape.datasets import planted_views
 from subscape.finders import NrKMeans
-from subscape.finders.views.nrkmeans import device_kernel as device_views
-from subscape.finders.views.nrkmeans.device import iterate_on_device
-from subscape.finders.views.nrkmeans.device_kernel import DeviceTable, group_sums
+from subscape.finders.views.nrkmeans import device_rows as device_views
+from subscape.finders.views.nrkmeans.device_rows import DeviceRows
 from subscape.finders.views.nrkmeans.steps import iterate
 
 ELSEWHERE = xp.Device("device1")
@@ -62,7 +61,7 @@ def test_new_rows_on_the_device(views, of_numpy):
             np.square(of_numpy.transform(views[:50], view)).sum(axis=1),
             rtol=1e-9,
         )
-    with pytest.raises(SubscapeError, match=r"\(50, 3\).*10 features"):
+    with pytest.raises(SubscapeError, match="3 features, but NrKMeans was fitted with 10"):
         found.predict(new[:, :3])
 
 
@@ -89,7 +88,7 @@ def test_tables_that_are_searched_as_a_whole(views):
 def test_missing_values_are_refused(views):
     holes = views.copy()
     holes[5, 1] = np.nan
-    with pytest.raises(SubscapeError, match=r"NaN or infinity \(1 value\)"):
+    with pytest.raises(SubscapeError, match=r"NaN \(1 value in 'column 1'\)"):
         NrKMeans(random_state=0).fit(xp.asarray(holes))
 
 
@@ -118,7 +117,7 @@ def test_steps_are_those_of_numpy(seed, monkeypatch):
     bases, centres = start_of(6, (4, 3), rng)
     centres[0][0] = 100.0  # nobody's nearest: refilled in the first step
     expected = iterate(X, bases, centres, True, 1e-9, 12)
-    found = iterate_on_device(DeviceTable(xp.asarray(X), (4, 3)), bases, centres, True, 1e-9, 12)
+    found = iterate(DeviceRows(xp.asarray(X)), bases, centres, True, 1e-9, 12)
     np.testing.assert_array_equal(found.labels, expected.labels)
     assert (found.n_iter, found.converged) == (expected.n_iter, expected.converged)
     assert found.explained == pytest.approx(expected.explained, rel=1e-12)
@@ -127,21 +126,50 @@ def test_steps_are_those_of_numpy(seed, monkeypatch):
         assert mine.min() > 0
 
 
+class TwoPlaces:
+    """Steps that write their labels to two places in turn, as those of the fused kernel do."""
+
+    def __init__(self, X, sizes):
+        self.X, self.sizes, self.places = X, tuple(sizes), [None, None]
+
+    def step(self, weights, offsets, old):
+        before = next((i for i, place in enumerate(self.places) if place is old), 0)
+        found = device_views.product_step(self.X, weights, offsets, self.sizes, old)
+        if self.places[1 - before] is None:
+            self.places[1 - before] = found.labels
+        self.places[1 - before][...] = found.labels
+        return (self.places[1 - before], *found[1:])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_labels_in_memory_that_is_written_to_again(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(500, 6))
+    X -= X.mean(axis=0)
+    bases, centres = start_of(6, (4, 3), rng)
+    centres[0][0] = 100.0  # nobody's nearest: refilled in the first step
+    rows = DeviceRows(xp.asarray(X))
+    expected = iterate(rows, bases, centres, True, 1e-9, 40)
+    of_fewer = iterate(rows, bases[1:], centres[1:], True, 1e-9, 40)
+    monkeypatch.setattr(device_views, "packed_halves", TwoPlaces)
+    fused = DeviceRows(xp.asarray(X))
+    found = iterate(fused, bases, centres, True, 1e-9, 40)
+    np.testing.assert_array_equal(found.labels, expected.labels)
+    assert (found.n_iter, found.explained) == (expected.n_iter, expected.explained)
+    # A view that was lost is left out, and the rows are packed for the others.
+    fewer = iterate(fused, bases[1:], centres[1:], True, 1e-9, 40)
+    assert fused.packed((3,)).sizes == (3,)
+    np.testing.assert_array_equal(fewer.labels, of_fewer.labels)
+
+
 def test_more_clusters_than_fit_into_a_byte():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(400, 2))
     start = (np.eye(2)[:, :1],), (X[:200].copy(),)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = iterate_on_device(DeviceTable(xp.asarray(X), (200,)), *start, True, 1e-9, 3)
+        found = iterate(DeviceRows(xp.asarray(X)), *start, True, 1e-9, 3)
     np.testing.assert_array_equal(found.labels, iterate(X, *start, True, 1e-9, 3).labels)
-
-
-def test_sums_leave_out_noise():
-    X, labels = np.arange(8.0).reshape(4, 2), np.array([1, -1, 0, 1])
-    sums, counts = group_sums(xp.asarray(X), xp.asarray(labels), 2)
-    np.testing.assert_array_equal(sums, [[4, 5], [6, 8]])
-    np.testing.assert_array_equal(counts, [1, 2])
 
 
 class OutOfMemoryError(RuntimeError):

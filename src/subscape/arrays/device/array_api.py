@@ -7,7 +7,8 @@ here: their path is the same as without this module.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import is_device_array, library_of, to_numpy
 
 __all__ = [
+    "beside",
     "device_of",
     "equal",
     "from_numpy",
@@ -24,10 +26,12 @@ __all__ = [
     "is_memory_error",
     "shared_namespace",
     "slices",
+    "tensor_twin",
     "to_numpy",
 ]
 
 T = TypeVar("T")
+Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
 
 def shared_namespace(**arrays: Any) -> Any:
@@ -81,6 +85,52 @@ def from_numpy(array: NDArray[Any], like: Any, dtype: Any = None) -> Any:
     # torch warns of arrays that must not be written to.
     ready = np.require(array, requirements=["C", "W"])
     return xp.asarray(ready, dtype=dtype, device=device_of(like))
+
+
+def beside(found: Any, like: Any) -> Any:
+    """An array, or a tuple of them, beside ``like``: copied there only if that is on a device.
+
+    >>> import array_api_strict as xp, numpy as np
+    >>> from subscape.arrays.device.array_api import beside
+    >>> beside(np.zeros(1), [0.0]), beside((np.zeros(1),), xp.zeros(1))
+    (array([0.]), (Array([0.], dtype=array_api_strict.float64),))
+    """
+    if not is_device_array(like):
+        return found
+    if isinstance(found, tuple):
+        return tuple(beside(each, like) for each in found)
+    return found if is_device_array(found) else from_numpy(found, like)
+
+
+def tensor_twin(twin: Callable[..., Any]) -> Callable[[Kernel], Kernel]:
+    """Decorate a function of arrays that has a twin for arrays of torch, cupy and the like.
+
+    The twin is called with the same arguments if one of them is such an array. What it answers
+    with ``NotImplemented`` is left to the function itself.
+
+    Examples
+    --------
+    >>> import array_api_strict as xp, numpy as np
+    >>> from subscape.arrays.device.array_api import tensor_twin
+    >>> @tensor_twin(lambda a: "there")
+    ... def place(a):
+    ...     return "here"
+    >>> place(np.zeros(1)), place(xp.zeros(1))
+    ('here', 'there')
+    """
+
+    def decorate(function: Kernel) -> Kernel:
+        @wraps(function)
+        def either(*args: Any, **options: Any) -> Any:
+            if any(is_device_array(each) for each in (*args, *options.values())):
+                found = twin(*args, **options)
+                if found is not NotImplemented:
+                    return found
+            return function(*args, **options)
+
+        return cast(Kernel, either)
+
+    return decorate
 
 
 def equal(a: Any, b: Any) -> bool:

@@ -31,7 +31,14 @@ from .array_api import (
 )
 from .sums import RUN, column_sums
 
-__all__ = ["DeviceBlocks", "DeviceSource", "fold_on_device", "is_on_device", "same_device"]
+__all__ = [
+    "DeviceBlocks",
+    "DeviceSource",
+    "fold_on_device",
+    "is_on_device",
+    "map_on_device",
+    "same_device",
+]
 
 #: Values of a block and of what is made of it at the same time, 1 GB in float32.
 MOST_VALUES = 2**28
@@ -199,6 +206,29 @@ class DeviceBlocks(Blocks):
         )
         return to_numpy(total) / len(self)
 
+    def column_squares(self) -> FloatArray:
+        """Sum of the squares of each column; one pass."""
+        if not self.on_device:
+            return super().column_squares()
+
+        def squares(block: Any, rows: slice) -> Any:
+            return column_sums(block * block)
+
+        # For one pass no copy is made that is not there.
+        once = self
+        if "held" not in vars(self):
+            once = type(self)(self._source, self._columns, self._origin).fleeting()
+        width, what = 2 * self.shape[1], "the squares of the columns"
+        return to_numpy(fold_on_device(squares, once, width, what))
+
+    @cached_property
+    def square(self) -> float:
+        """Sum of the squares of all values; one pass."""
+        return float(self.column_squares().sum()) if self.on_device else super().square
+
+    def within_reach(self) -> NDArray[Any]:
+        return self.to_numpy()
+
     def in_blocks(self, work: Callable[[int], Statistics], width: int, what: str) -> Statistics:
         """``work`` with as many rows at a time as memory allows; see :func:`fold_on_device`."""
         least = max(1, min(RUN, len(self)))
@@ -211,10 +241,18 @@ def is_on_device(X: Any) -> TypeGuard[DeviceBlocks]:
     return isinstance(X, DeviceBlocks) and X.on_device
 
 
-def same_device(X: Any, labels: Any) -> None:
-    """Refuse labels that lie on another device than the table; NumPy arrays go with any."""
-    if isinstance(X, DeviceBlocks) and is_device_array(labels):
-        shared_namespace(X=X.values, labels=labels)
+def same_device(X: Any, **others: Any) -> None:
+    """Refuse arrays that lie on another device than the table; NumPy arrays go with any.
+
+    >>> import array_api_strict as xp, numpy as np
+    >>> from subscape.arrays.device.blocks import same_device
+    >>> same_device(xp.zeros((2, 1)), labels=np.zeros(2), init=xp.zeros(2))
+    """
+    table = X.values if isinstance(X, DeviceBlocks) else X
+    if is_device_array(table):
+        shared_namespace(
+            X=table, **{name: each for name, each in others.items() if is_device_array(each)}
+        )
 
 
 def fold_on_device(
@@ -248,3 +286,21 @@ def fold_on_device(
         return ordered_sum(stats(block, rows) for rows, block in X.parts(size))
 
     return X.in_blocks(work, width, what)
+
+
+def map_on_device(change: Callable[[Any], Any], X: DeviceBlocks, width: int, what: str) -> Any:
+    """What is made of the blocks of a table on its device, one below another.
+
+    The parameters are those of :func:`fold_on_device`, but for ``change``, which is given a block
+    alone and returns an array of the device with as many rows.
+
+    >>> import array_api_strict as xp
+    >>> from subscape.arrays.blocks import as_blocks
+    >>> from subscape.arrays.device.blocks import map_on_device
+    >>> map_on_device(lambda block: block[:, 0], as_blocks(xp.asarray([[1.0], [4.0]])), 1, "a copy")
+    Array([1., 4.], dtype=array_api_strict.float64)
+    """
+    xp = shared_namespace(X=X.values)
+    return X.in_blocks(
+        lambda size: xp.concat([change(block) for _, block in X.parts(size)]), width, what
+    )

@@ -11,7 +11,15 @@ from subscape.arrays.blocks import ordered_sum
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.core.types import FloatArray, IntArray
 
-from .array_api import device_of, from_numpy, in_smaller_blocks, shared_namespace, slices, to_numpy
+from .array_api import (
+    device_of,
+    from_numpy,
+    in_smaller_blocks,
+    is_device_array,
+    shared_namespace,
+    slices,
+    to_numpy,
+)
 from .blocks import MOST_VALUES, DeviceBlocks, fold_on_device
 from .sums import RUN, one_hot, row_counts, row_product
 
@@ -155,8 +163,8 @@ class CrossTable(NamedTuple):
 def cross_table_on_device(a: Any, b: Any, most: int) -> CrossTable | None:
     """Count the rows with each pair of labels, any negative one being noise.
 
-    None where the labels are no whole numbers, or spread so far that the table would have more
-    than ``most`` entries.
+    None where not both of them lie on a device, are no whole numbers, or spread so far that the
+    table would have more than ``most`` entries.
 
     >>> import array_api_strict as xp
     >>> from subscape.arrays.device.counts import cross_table_on_device
@@ -165,8 +173,10 @@ def cross_table_on_device(a: Any, b: Any, most: int) -> CrossTable | None:
            [0, 1, 1],
            [0, 0, 1]], dtype=array_api_strict.int64), first_a=7, first_b=0)
     """
-    xp = shared_namespace(a=a, b=b)
     sides = (a, b)
+    if not all(is_device_array(side) for side in sides):
+        return None
+    xp = shared_namespace(a=a, b=b)
     if not all(side.ndim == 1 and side.shape[0] for side in sides):
         return None
     if not all(xp.isdtype(side.dtype, "integral") for side in sides):

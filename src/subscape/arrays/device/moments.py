@@ -9,7 +9,7 @@ import numpy as np
 from subscape.arrays.blocks import ordered_sum
 from subscape.core.types import FloatArray
 
-from .array_api import from_numpy, is_device_array, shared_namespace, slices, to_numpy
+from .array_api import beside, from_numpy, is_device_array, shared_namespace, slices, to_numpy
 from .blocks import DeviceBlocks, fold_on_device
 from .sums import RUN, column_sums, one_hot, row_product
 
@@ -82,7 +82,7 @@ def moments_on_device(
 
 
 def group_means_on_device(X: DeviceBlocks, labels: Any, size: int) -> FloatArray:
-    """(size, p) means of the rows with each label; −1 is left out.
+    """(size, p) means of the rows with each label, of NumPy or beside the table; −1 is left out.
 
     >>> import array_api_strict as xp
     >>> from subscape.arrays.blocks import as_blocks
@@ -91,6 +91,7 @@ def group_means_on_device(X: DeviceBlocks, labels: Any, size: int) -> FloatArray
     >>> group_means_on_device(X, xp.asarray([0, 0, -1]), 1)
     array([[1.5]])
     """
+    labels = beside(labels, X.values)
     xp = shared_namespace(X=X.values, labels=labels)
     low, means = X.ranges.low, X.means
 

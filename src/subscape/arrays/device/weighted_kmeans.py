@@ -11,9 +11,9 @@ from subscape.core.types import FloatArray
 
 from .array_api import from_numpy, shared_namespace, to_numpy
 from .blocks import DeviceBlocks, fold_on_device
-from .sums import column_sums, one_hot, row_product
+from .sums import one_hot, row_product
 
-__all__ = ["column_squares_on_device", "nearest_weighted_on_device"]
+__all__ = ["nearest_weighted_on_device"]
 
 
 def nearest_weighted_on_device(
@@ -73,19 +73,3 @@ def nearest_weighted_on_device(
         first - many * centres,
         np.maximum(second - 2 * centres * first + many * np.square(centres), 0.0),
     )
-
-
-def column_squares_on_device(X: DeviceBlocks) -> FloatArray:
-    """Sum of the squares of each column.
-
-    >>> import array_api_strict as xp
-    >>> from subscape.arrays.blocks import as_blocks
-    >>> from subscape.arrays.device.weighted_kmeans import column_squares_on_device
-    >>> column_squares_on_device(as_blocks(xp.asarray([[1.0, 2.0], [2.0, 0.0]])))
-    array([5., 4.])
-    """
-
-    def squares(block: Any, rows: slice) -> Any:
-        return column_sums(block * block)
-
-    return to_numpy(fold_on_device(squares, X, 2 * X.shape[1], "the squares of the columns"))

@@ -65,6 +65,7 @@ class MultiClusteringFinder(SubspaceFinder):
         for clustering in self.given_:
             check_names(X, None, clustering.row_names)
         self._fit_to(table)
+        self._put_beside(X)
         return self
 
     def _keep(self, found: Found) -> None:

@@ -11,13 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from subscape.arrays.blocks import Blocks, as_blocks, fold, is_source
-from subscape.arrays.device.array_api import from_numpy, is_device_array, shared_namespace, to_numpy
+from subscape.arrays.blocks import Blocks, as_blocks, device_twin, fold, is_source
+from subscape.arrays.device.array_api import beside, from_numpy, shared_namespace, to_numpy
+from subscape.arrays.device.blocks import DeviceBlocks, map_on_device
+from subscape.arrays.device.moments import group_means_on_device
 from subscape.core.clustering import SubspaceClustering
-from subscape.core.errors import SubscapeError, count
+from subscape.core.errors import count
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IntArray
-from subscape.finders.views.nrkmeans.blocks import BlockTable
+from subscape.finders.views.nrkmeans.device_rows import DeviceRows
 from subscape.finders.views.nrkmeans.finish import (
     basis_of,
     clustering_of,
@@ -27,6 +29,7 @@ from subscape.finders.views.nrkmeans.finish import (
 )
 from subscape.finders.views.nrkmeans.kernel import CellSums, cell_sums
 from subscape.finders.views.nrkmeans.request import free_directions
+from subscape.finders.views.nrkmeans.rows import BlockRows, Rows
 from subscape.finders.views.nrkmeans.search import SEARCH_ROWS, sampled_rows
 from subscape.finders.views.nrkmeans.steps import Solution
 from subscape.parallel.threads import one_thread
@@ -38,7 +41,7 @@ from .base import Found, MultiClusteringFinder, Watch, found_several
 class Searched(NamedTuple):
     """The table as the search sees it."""
 
-    X: NDArray[np.floating] | BlockTable
+    X: NDArray[np.floating] | Rows
     sample: FloatArray
     """Some of its rows, or all, in float64."""
     square: float
@@ -73,13 +76,15 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         """Whether the steps over all rows read the table block by block, wherever it lies."""
         return self._streams and n_features < n_rows > self._n_searched(n_rows)
 
+    def _needs_memory(self, table: Blocks) -> bool:
+        """Whether the search can't leave a table on its device."""
+        return bool(self.given_) or bool(table.constant.any())
+
     def _searched(self, X: FloatArray | Blocks, seed: np.random.SeedSequence) -> Searched:
         n, p = X.shape
         given = [each.labels() for each in self.given_]
-        if isinstance(X, Blocks) or self._in_blocks(n, p):
-            square = fold(lambda block, rows: float(np.einsum("ij,ij->", block, block)), X)
-        else:
-            square = float(np.square(X).sum())
+        in_blocks = isinstance(X, Blocks) or self._in_blocks(n, p)
+        square = as_blocks(X).square if in_blocks else float(np.square(np.asarray(X)).sum())
         # A power of two: squares stay in the range of float32, and no bit changes.
         unit = float(2.0 ** np.round(np.log2(np.sqrt(square / (n * p)))))
         lift, number = free_directions(X, given), self._n_searched(n)
@@ -87,17 +92,20 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
             table = np.ascontiguousarray(lifted(X / unit, lift))
             # Small tables gain nothing from lower precision.
             return Searched(table, table, square, unit, lift)
-        sample = lifted(X.take(sampled_rows(n, number, seed), axis=0) / unit, lift)
+        chosen = sampled_rows(n, number, seed)
+        if isinstance(X, DeviceBlocks):
+            there = DeviceRows.scaled(X, unit)
+            return Searched(there, there.take(chosen), square, unit, lift)
+        sample = lifted(X.take(chosen, axis=0) / unit, lift)
+        narrow = self._dtype if lift is None else np.float64
         if isinstance(X, Blocks):
-            narrow = self._dtype if lift is None else np.float64
             blocks = X.scaled(np.full(p, 1.0 / unit), narrow)
-            return Searched(BlockTable(blocks, lift, self._dtype), sample, square, unit, lift)
-        if not self._in_blocks(n, p):
+        elif in_blocks:
+            blocks = as_blocks(np.asarray(X / unit, dtype=narrow))
+        else:
             table = np.ascontiguousarray(lifted(X / unit, lift), dtype=self._dtype)
             return Searched(table, sample, square, unit, lift)
-        table = X / unit if lift is not None else np.asarray(X / unit, dtype=self._dtype)
-        steps = BlockTable(as_blocks(table), lift, self._dtype)
-        return Searched(steps, sample, square, unit, lift)
+        return Searched(BlockRows(blocks, lift, self._dtype), sample, square, unit, lift)
 
     def _found(
         self, searched: Searched, best: Solution, outliers: bool, **attributes: Any
@@ -133,8 +141,11 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         return {"importances_": (np.zeros(0),), "inertia_": inertia}
 
     def _fit_to(self, table: Any) -> None:
-        if not self._in_blocks(*table.shape) and isinstance(table, Blocks):
-            table = table.to_numpy()
+        if isinstance(table, Blocks):
+            if not self._in_blocks(*table.shape):
+                table = table.to_numpy()
+            elif self._needs_memory(table):
+                table = table.within_reach()
         self._dtype = np.float32 if table.dtype == np.float32 else np.float64
         in_blocks = self._in_blocks(*table.shape)
         blocks = as_blocks(table)
@@ -145,25 +156,14 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         super()._fit_to(table)
         self.components_ = tuple(basis_of(each) for each in self.clusterings_)
         if in_blocks:
-            self.cluster_centers_ = self._means(blocks)
+            sizes = [each.n_clusters for each in self.clusterings_]
+            self.cluster_centers_ = means_in_views(blocks, self.label_matrix_, sizes)
         else:
             wide = np.asarray(table, dtype=np.float64)
             self.cluster_centers_ = tuple(means(wide, each) for each in self.clusterings_)
         dims = [basis.shape[1] for basis in self.components_]
         rest = [table.shape[1] - sum(dims)] if self._has_noise() else []
         self.dims_ = np.array([*dims, *rest])
-
-    def _means(self, blocks: Blocks) -> tuple[FloatArray, ...]:
-        """Means of the clusters of all views; one pass."""
-        sizes = [np.array([each.n_clusters], dtype=np.intp) for each in self.clusterings_]
-        low, above = blocks.ranges.low, blocks.means
-
-        def sums(block: FloatArray, rows: slice) -> tuple[CellSums, ...]:
-            own = np.ascontiguousarray(self.label_matrix_[rows].T)[:, :, None]
-            return tuple(cell_sums(block, *each) for each in zip(own, sizes, strict=True))
-
-        found = fold(sums, blocks.recentred(low, above))
-        return tuple(each.sums / each.counts[:, None] + above + low for each in found)
 
     # -- use ---------------------------------------------------------------------------------------
 
@@ -194,27 +194,13 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         array of shape (n_rows,), or (n_rows, n_views) for "all"
         """
         check_is_fitted(self)
-        table = self._new_rows(X)
-        if isinstance(view, str) and view == "all":
-            every = [self._nearest(table, j) for j in range(len(self.components_))]
-            if is_device_array(table):
-                return shared_namespace(X=table).stack(every, axis=1)
-            return np.column_stack(every)
-        return self._nearest(table, self._view(view))
-
-    def _nearest(self, table: FloatArray, j: int) -> IntArray:
-        basis = to_numpy(self.components_[j])
-        centres = (to_numpy(self.cluster_centers_[j]) - self._middle) @ basis
-        lengths = np.einsum("ij,ij->i", centres, centres)
-        if is_device_array(table):
-            offsets = from_numpy(lengths + 2 * centres @ (self._middle @ basis), table, table.dtype)
-            xp = shared_namespace(X=table)
-            return xp.argmin(self._inside(table, -2 * basis @ centres.T) + offsets, axis=1)
-        parts = [
-            (lengths - 2 * ((block - self._middle) @ basis) @ centres.T).argmin(axis=1)
-            for _, block in in_pieces(table)
-        ]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        table, every = self._new_rows(X), isinstance(view, str) and view == "all"
+        views = range(len(self.components_)) if every else [self._view(view)]
+        bases = [to_numpy(self.components_[j]) for j in views]
+        centres = [to_numpy(self.cluster_centers_[j]) - self._middle for j in views]
+        inside = [centre @ basis for centre, basis in zip(centres, bases, strict=True)]
+        found = nearest_in_bases(table, self._middle, bases, inside)
+        return beside(found if every else found[:, 0], X)
 
     def transform(self, X: ArrayLike, view: int | str | None = None) -> FloatArray:
         """Coordinates of the rows in a view.
@@ -232,28 +218,15 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         check_is_fitted(self)
         table = self._new_rows(X)
         if view is None:
-            used = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
-            return self._inside(table, used)
-        if isinstance(view, str) and view == "noise":
+            directions = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
+        elif isinstance(view, str) and view == "noise":
             n_used = sum(basis.shape[1] for basis in self.components_)
-            return self._inside(table, self.rotation_[:, n_used:])
-        return self._inside(table, to_numpy(self.components_[self._view(view)]))
-
-    def _inside(self, table: Any, directions: FloatArray) -> Any:
-        if is_device_array(table):
-            there = from_numpy(directions, table, table.dtype)
-            return shared_namespace(X=table).matmul(table, there)
-        parts = [block @ directions for _, block in in_pieces(table)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+            directions = self.rotation_[:, n_used:]
+        else:
+            directions = to_numpy(self.components_[self._view(view)])
+        return beside(coordinates(table, directions), X)
 
     def _new_rows(self, X: Any) -> Any:
-        if is_device_array(X):
-            if X.ndim != 2 or X.shape[1] != self.n_features_in_:
-                raise SubscapeError(
-                    f"X has shape {tuple(X.shape)}, but {type(self).__name__} was fitted with "
-                    f"{count(self.n_features_in_, 'feature')}"
-                )
-            return X
         if is_source(X) or isinstance(X, Table):
             return self._read_again(X)
         return np.asarray(validate_data(self, X, reset=False, dtype=np.float64))
@@ -277,3 +250,74 @@ def in_pieces(table: FloatArray | Blocks) -> Iterable[tuple[slice, FloatArray]]:
     if isinstance(table, Blocks):
         return table.map(lambda block: block)
     return [(slice(0, len(table)), table)]
+
+
+# -- passes over new rows, and over all rows for the centres ---------------------------------------
+
+
+def coordinates_on_device(X: DeviceBlocks, directions: FloatArray) -> Any:
+    """:func:`coordinates` where the table lies, in its precision."""
+    xp, there = shared_namespace(X=X.values), from_numpy(directions, X.sample, X.sample.dtype)
+    width = X.shape[1] + directions.shape[1]
+    return map_on_device(lambda block: xp.matmul(block, there), X, width, "the coordinates")
+
+
+@device_twin(coordinates_on_device)
+def coordinates(X: FloatArray | Blocks, directions: FloatArray) -> FloatArray:
+    """Where the rows lie along some directions."""
+    parts = [block @ directions for _, block in in_pieces(X)]
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
+def nearest_in_bases_on_device(
+    X: DeviceBlocks, middle: FloatArray, bases: list[FloatArray], centres: list[FloatArray]
+) -> Any:
+    """:func:`nearest_in_bases` where the table lies."""
+    xp, found = shared_namespace(X=X.values), []
+    for basis, inside in zip(bases, centres, strict=True):
+        lengths = np.einsum("ij,ij->i", inside, inside)
+        added = from_numpy(lengths + 2 * inside @ (middle @ basis), X.sample, X.sample.dtype)
+        scores = coordinates_on_device(X, -2 * basis @ inside.T)
+        found.append(xp.argmin(scores + added, axis=1))
+    return xp.stack(found, axis=1)
+
+
+@device_twin(nearest_in_bases_on_device)
+def nearest_in_bases(
+    X: FloatArray | Blocks, middle: FloatArray, bases: list[FloatArray], centres: list[FloatArray]
+) -> IntArray:
+    """(n, S) number of the nearest centre of each row in each view."""
+    found = []
+    for basis, inside in zip(bases, centres, strict=True):
+        lengths = np.einsum("ij,ij->i", inside, inside)
+        parts = [
+            (lengths - 2 * ((block - middle) @ basis) @ inside.T).argmin(axis=1)
+            for _, block in in_pieces(X)
+        ]
+        found.append(np.concatenate(parts))
+    return np.column_stack(found)
+
+
+def means_in_views_on_device(
+    X: DeviceBlocks, labels: NDArray[np.int32], sizes: list[int]
+) -> tuple[FloatArray, ...]:
+    """:func:`means_in_views` where the table lies."""
+    return tuple(
+        group_means_on_device(X, own, size) for own, size in zip(labels.T, sizes, strict=True)
+    )
+
+
+@device_twin(means_in_views_on_device)
+def means_in_views(
+    X: Blocks, labels: NDArray[np.int32], sizes: list[int]
+) -> tuple[FloatArray, ...]:
+    """Means of the clusters of all views; one pass."""
+    low, above = X.ranges.low, X.means
+    numbers = [np.array([size], dtype=np.intp) for size in sizes]
+
+    def sums(block: FloatArray, rows: slice) -> tuple[CellSums, ...]:
+        own = np.ascontiguousarray(labels[rows].T)[:, :, None]
+        return tuple(cell_sums(block, *each) for each in zip(own, numbers, strict=True))
+
+    found = fold(sums, X.recentred(low, above))
+    return tuple(each.sums / each.counts[:, None] + above + low for each in found)

@@ -13,13 +13,10 @@ from scipy.special import softmax, xlogy
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from subscape.arrays.blocks import Blocks, as_blocks, fold, one_blas_thread
-from subscape.arrays.device.array_api import equal, is_device_array, shared_namespace, to_numpy
-from subscape.arrays.device.blocks import is_on_device
-from subscape.arrays.device.weighted_kmeans import (
-    column_squares_on_device,
-    nearest_weighted_on_device,
-)
+from subscape.arrays.blocks import Blocks, as_blocks, device_twin, fold, one_blas_thread
+from subscape.arrays.device.array_api import equal, to_numpy
+from subscape.arrays.device.blocks import DeviceBlocks, same_device
+from subscape.arrays.device.weighted_kmeans import nearest_weighted_on_device
 from subscape.arrays.weighted_kmeans import WeightedPass, nearest_weighted, weighted_costs
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
@@ -194,8 +191,7 @@ class LAC(SubspaceFinder):
             raise SubscapeError("init holds NaN or infinity; give finite centres")
 
     def _checked(self, X: Any) -> Any:
-        if is_device_array(X) and is_device_array(self.init):
-            shared_namespace(X=X, init=self.init)
+        same_device(X, init=self.init)
         return super()._checked(X)
 
     def predict(self, X: ArrayLike) -> IntArray:
@@ -218,14 +214,7 @@ class LAC(SubspaceFinder):
         centres = (found - origin) / scale
         weights = np.ascontiguousarray(to_numpy(self.weights_))
         offsets = self._offsets(weights, self.h_)
-        if is_on_device(table):
-            moved = table.recentred(origin, factor=1.0 / scale).fleeting()
-            return nearest_weighted_on_device(moved, centres, weights, offsets).labels
-        placed = [
-            nearest_weighted(block, centres, weights, offsets).labels
-            for _, block in table.map(lambda block: (block - origin) / scale)
-        ]
-        return np.concatenate(placed).astype(np.int64)
+        return place(table, origin, scale, centres, weights, offsets)
 
     def _offsets(self, weights: FloatArray, h: float) -> FloatArray:
         """What each cluster adds to the distances of its rows."""
@@ -269,7 +258,7 @@ class LAC(SubspaceFinder):
         return Found(SubspaceClustering(memberships, WeightedSubspaces(weights)), 1, fitted)
 
     def _find(self, X: Rows, seed: np.random.SeedSequence, watch: Watch) -> Found:
-        spread = np.sqrt(_column_squares(X) / len(X))
+        spread = np.sqrt(as_blocks(X).column_squares() / len(X))
         scale = spread if self.scale == "std" else np.ones_like(spread)
         if self.scale == "std":
             X = _scaled(X, scale)
@@ -342,12 +331,6 @@ class LAC(SubspaceFinder):
     def _own_costs(block: FloatArray, rows: slice, best: Descent) -> float:
         costs = weighted_costs(block, best.centres, best.weights)
         return float(costs[np.arange(len(block)), best.labels[rows]].sum())
-
-
-def _column_squares(X: Rows) -> FloatArray:
-    if is_on_device(X):
-        return column_squares_on_device(X)
-    return fold(lambda block, rows: np.einsum("ij,ij->j", block, block), X)
 
 
 def _scaled(X: Rows, scale: FloatArray) -> Rows:
@@ -510,10 +493,11 @@ class Groups(NamedTuple):
     around_mean: FloatArray
 
 
-def _pass(X: Rows, centres: FloatArray, weights: FloatArray, offsets: FloatArray) -> WeightedPass:
+@device_twin(nearest_weighted_on_device)
+def nearest_rows(
+    X: Rows, centres: FloatArray, weights: FloatArray, offsets: FloatArray
+) -> WeightedPass:
     """One pass over the rows, in blocks; labels and costs stay on the device of a table there."""
-    if is_on_device(X):
-        return nearest_weighted_on_device(X, centres, weights, offsets)
     labels, costs = np.empty(len(X), np.intp), np.empty(len(X))
 
     def sums(block: FloatArray, rows: slice) -> tuple[IndexArray, FloatArray, FloatArray]:
@@ -524,13 +508,28 @@ def _pass(X: Rows, centres: FloatArray, weights: FloatArray, offsets: FloatArray
     return WeightedPass(labels, costs, *fold(sums, X))
 
 
+def place_on_device(X: DeviceBlocks, origin: FloatArray, scale: FloatArray, *by: FloatArray) -> Any:
+    """:func:`place` where the table lies."""
+    moved = X.recentred(origin, factor=1.0 / scale).fleeting()
+    return nearest_weighted_on_device(moved, *by).labels
+
+
+@device_twin(place_on_device)
+def place(X: Blocks, origin: FloatArray, scale: FloatArray, *by: FloatArray) -> IntArray:
+    """Cluster of every row, once recentred and scaled; ``by`` as in ``nearest_weighted``."""
+    moved = X.map(lambda block: (block - origin) / scale)
+    placed = [nearest_weighted(block, *by).labels for _, block in moved]
+    return np.concatenate(placed).astype(np.int64)
+
+
 def group_rows(X: Rows, centres: FloatArray, weights: FloatArray, offsets: FloatArray) -> Groups:
     """Assign every row by its weighted distance plus offset, and average; one pass."""
-    found = _pass(X, centres, weights, offsets)
+    found = nearest_rows(X, centres, weights, offsets)
     if not found.counts.all():
-        if is_on_device(X):
-            labels, costs = to_numpy(found.labels), to_numpy(found.costs)
-            found = found._replace(labels=labels.astype(np.intp), costs=costs.astype(np.float64))
+        labels, costs = to_numpy(found.labels), to_numpy(found.costs)
+        found = found._replace(
+            labels=labels.astype(np.intp, copy=False), costs=costs.astype(np.float64, copy=False)
+        )
         centres = _fill_empty(X, centres, found, offsets)
     shift = found.sums / found.counts[:, None]
     around = found.squares / found.counts[:, None]

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike
 from scipy.optimize import linear_sum_assignment
 from scipy.special import xlogy
 
-from subscape.arrays.device.array_api import shared_namespace
+from subscape.arrays.device.array_api import shared_namespace, tensor_twin
 from subscape.arrays.device.counts import cross_table_on_device
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError, UnsupportedKindError
-from subscape.core.types import FloatArray, IndexArray, is_device_array
+from subscape.core.types import FloatArray, IndexArray
 
 from .overlap import Overlap, PreparedClustering, matching_pair, overlap_of, overlap_of_sides
 
@@ -307,6 +307,20 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
     return best_matching(overlap_of(a, b, **options).table)
 
 
+def _shared_on_device(a: Any, b: Any, **options: Any) -> Any:
+    """Rows that clusters of two label tensors share, where these can be counted on the device."""
+    found = None if options else cross_table_on_device(a, b, MOST_THERE)
+    if found is None:
+        return NotImplemented
+    xp = shared_namespace(a=a, b=b)
+    used = [xp.nonzero(xp.any(found.table > 0, axis=axis)[1:])[0] + 1 for axis in (1, 0)]
+    if 0 in (used[0].shape[0], used[1].shape[0]):
+        return NotImplemented
+    table = xp.take(xp.take(found.table, used[0], axis=0), used[1], axis=1)
+    return xp.astype(table, xp.float64)
+
+
+@tensor_twin(_shared_on_device)
 def intersection_table(a: Any, b: Any, **options: Any) -> Any:
     """The cluster intersection matrix T: mass that each pair of clusters shares.
 
@@ -325,24 +339,7 @@ def intersection_table(a: Any, b: Any, **options: Any) -> Any:
     array([[1., 1.],
            [0., 2.]])
     """
-    if is_device_array(a) and is_device_array(b) and not options:
-        found = _shared_on_device(a, b)
-        if found is not None:
-            return found
     return overlap_of(a, b, **options).table
-
-
-def _shared_on_device(a: Any, b: Any) -> Any:
-    """Rows that clusters of two label tensors share; None where they can't be counted there."""
-    found = cross_table_on_device(a, b, MOST_THERE)
-    if found is None:
-        return None
-    xp = shared_namespace(a=a, b=b)
-    used = [xp.nonzero(xp.any(found.table > 0, axis=axis)[1:])[0] + 1 for axis in (1, 0)]
-    if 0 in (used[0].shape[0], used[1].shape[0]):
-        return None
-    table = xp.take(xp.take(found.table, used[0], axis=0), used[1], axis=1)
-    return xp.astype(table, xp.float64)
 
 
 def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.arrays.bin_counts import count_in_bins
-from subscape.arrays.blocks import Blocks
+from subscape.arrays.blocks import Blocks, device_twin
 from subscape.arrays.device.array_api import from_numpy
-from subscape.arrays.device.blocks import DeviceBlocks, is_on_device, same_device
+from subscape.arrays.device.blocks import DeviceBlocks, same_device
 from subscape.arrays.device.counts import MOST_LIMITS, count_in_bins_on_device
 from subscape.arrays.device.sums import one_hot
 from subscape.core.checks import frozen
@@ -365,7 +365,7 @@ def placed(
     check_choice("binning", binning, BINNINGS)
     check_choice("missing", missing, MISSING)
     found = attributes_of(X, nominal, "DensityProfile")
-    same_device(found.values, clustering)
+    same_device(found.values, labels=clustering)
     given = as_clustering(clustering)
     if given.n_rows != len(found.values):
         raise ShapeMismatchError(
@@ -396,14 +396,20 @@ def _is_finite(values: NDArray[Any] | Blocks) -> bool:
 UNIT = 2.0**-30
 
 
+def _counts_on_device(values: DeviceBlocks, bins: Bins, members: Memberships) -> Any:
+    """:func:`counts_of` where the table lies, unless its columns have many bins."""
+    limits, starts = bins.limits
+    if np.diff(starts).max(initial=0) > MOST_LIMITS:
+        return NotImplemented
+    settings = _shares_on_device(values, members), members.n_clusters, bins.missing_bin
+    counts = count_in_bins_on_device(values, limits, starts, *settings)
+    return counts if members.is_hard else counts * UNIT
+
+
+@device_twin(_counts_on_device)
 def counts_of(values: NDArray[Any] | Blocks, bins: Bins, members: Memberships) -> NDArray[Any]:
     """Points of each cluster in each bin: whole numbers where memberships are hard."""
     limits, starts = bins.limits
-    if is_on_device(values) and np.diff(starts).max(initial=0) <= MOST_LIMITS:
-        shares = _shares_on_device(values, members)
-        settings = limits, starts, shares, members.n_clusters, bins.missing_bin
-        counts = count_in_bins_on_device(values, *settings)
-        return counts if members.is_hard else counts * UNIT
     row_starts, clusters, units = _by_row(members)
     counts = np.zeros((members.n_clusters, bins.total), np.int64)
     whole = slice(0, members.n_rows)

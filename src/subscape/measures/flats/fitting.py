@@ -8,8 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.arrays.blocks import Blocks, as_blocks, check_blocks, is_source, one_blas_thread
-from subscape.arrays.device.blocks import DeviceBlocks, is_on_device, same_device
+from subscape.arrays.blocks import (
+    Blocks,
+    as_blocks,
+    check_blocks,
+    device_twin,
+    is_source,
+    one_blas_thread,
+)
+from subscape.arrays.device.blocks import DeviceBlocks, same_device
 from subscape.arrays.device.moments import moments_on_device
 from subscape.core.checks import check_names, check_table
 from subscape.core.clustering import SubspaceClustering, as_clustering
@@ -92,7 +99,7 @@ def clustering_of(given: Any, table: Numbers, X: Any = None) -> SubspaceClusteri
 
     ``X`` is what the table was read from: where both have names they must be the same.
     """
-    same_device(table, given)
+    same_device(table, labels=given)
     whole = isinstance(given, SubspaceClustering) or hasattr(given, "clustering_")
     if whole or np.ndim(given) != 1:
         clustering = as_clustering(given)
@@ -474,21 +481,25 @@ class Sums:
             return np.asarray(self._products / self._weight - np.outer(off, off))
 
 
+def sums_on_device(
+    table: DeviceBlocks, parts: Sequence[Part], products: Sequence[bool]
+) -> Iterator[Sums]:
+    """:func:`sums_of` where the table lies, one part after the other."""
+    for part, full in zip(parts, products, strict=True):
+        sums = Sums(part, table.shape[1], full)
+        with np.errstate(over="ignore", invalid="ignore"):
+            sums.add_on_device(table, part)
+        yield sums
+
+
+@device_twin(sums_on_device)
 def sums_of(table: Numbers, parts: Sequence[Part], products: Sequence[bool]) -> Iterator[Sums]:
     """Sums of every part.
 
     Of a table in memory one part after the other; one that is not is read once for as many parts
     as find room.
     """
-    p = table.shape[1]
-    if is_on_device(table):
-        for part, full in zip(parts, products, strict=True):
-            sums_on_device = Sums(part, p, full)
-            with np.errstate(over="ignore", invalid="ignore"):
-                sums_on_device.add_on_device(table, part)
-            yield sums_on_device
-        return
-    at_once = 1
+    p, at_once = table.shape[1], 1
     if isinstance(table, Blocks):
         at_once = max(1, PASS_CELLS // (_step(p) * p + p * p * any(products)))
     for i in range(0, len(parts), at_once):

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from subscape.arrays.contingency import count_pairs
+from subscape.arrays.device.array_api import tensor_twin
 from subscape.arrays.device.counts import cross_table_on_device
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, UnsupportedKindError, count
 from subscape.core.missing import is_missing
-from subscape.core.types import FloatArray, IntArray, is_device_array, to_numpy
+from subscape.core.types import FloatArray, IntArray, to_numpy
 
 Noise: TypeAlias = Literal["singletons", "cluster", "drop"]
 
@@ -156,10 +157,27 @@ def label_table(a: Labels, b: Labels, noise: Noise) -> LabelTable:
 def cross(a: Labels, b: Labels) -> Crossing:
     """Read two labellings and count their rows in one pass."""
     a, b = (getattr(given, "clustering_", given) for given in (a, b))  # of fitted finders
-    if is_device_array(a) and is_device_array(b):
-        counted = _cross_on_device(a, b)
-        if counted is not None:
-            return counted
+    return _cross(a, b)
+
+
+def _cross_on_device(a: Any, b: Any) -> Any:
+    """:func:`cross` of labels that both lie on a device: only the table is copied."""
+    found = cross_table_on_device(a, b, max(2**20, a.shape[0]))
+    if found is None:
+        return NotImplemented
+    table = to_numpy(found.table)
+    used = [np.flatnonzero(table.sum(axis=axis)[1:]) + 1 for axis in (1, 0)]
+    a_values, b_values = (
+        (places + (first - 1)).tolist()
+        for places, first in zip(used, (found.first_a, found.first_b), strict=True)
+    )
+    table = table[np.ix_(*(np.append(0, places) for places in used))]
+    row, col = np.nonzero(table)
+    return Crossing(row, col, table[row, col], a_values, b_values)
+
+
+@tensor_twin(_cross_on_device)
+def _cross(a: Labels, b: Labels) -> Crossing:
     given_a, given_b = _read(a, "a"), _read(b, "b")
     if len(given_a) != len(given_b):
         raise ShapeMismatchError(
@@ -177,22 +195,6 @@ def cross(a: Labels, b: Labels) -> Crossing:
     found, counts = np.unique(codes_a * n_b + codes_b, return_counts=True)
     row, col = np.divmod(found, n_b)
     return Crossing(row, col, counts.astype(np.int64), a_values, b_values)
-
-
-def _cross_on_device(a: Any, b: Any) -> Crossing | None:
-    """:func:`cross` of labels on a device: counted there, only the table is copied."""
-    found = cross_table_on_device(a, b, max(2**20, a.shape[0]))
-    if found is None:
-        return None
-    table = to_numpy(found.table)
-    used = [np.flatnonzero(table.sum(axis=axis)[1:]) + 1 for axis in (1, 0)]
-    a_values, b_values = (
-        (places + (first - 1)).tolist()
-        for places, first in zip(used, (found.first_a, found.first_b), strict=True)
-    )
-    table = table[np.ix_(*(np.append(0, places) for places in used))]
-    row, col = np.nonzero(table)
-    return Crossing(row, col, table[row, col], a_values, b_values)
 
 
 def table_of(crossing: Crossing, noise: Noise) -> LabelTable:

@@ -11,20 +11,18 @@ from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from subscape.arrays.blocks import Blocks, as_blocks, fold, one_blas_thread
-from subscape.arrays.device.array_api import from_numpy, to_numpy
-from subscape.arrays.device.blocks import is_on_device
-from subscape.arrays.device.moments import group_means_on_device
+from subscape.arrays.blocks import Blocks, as_blocks, one_blas_thread
+from subscape.arrays.device.array_api import to_numpy
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch, best_of
-from subscape.finders.oriented.flats import Flat, bases_of, squared_residuals
+from subscape.finders.oriented.flats import bases_of
 from subscape.finders.sampling import child_after, rows_to_search
 
 from .descent import Fit, descend, finish_on_all_rows, seed_flat, swapped
-from .device import closest_flats_on_device
+from .rows import group_means, place
 
 
 class KFlats(SubspaceFinder):
@@ -195,32 +193,10 @@ class KFlats(SubspaceFinder):
 
     def _fit_to(self, table: Any) -> None:
         super()._fit_to(table)
-        labels, n_clusters = self.labels_, self.clustering_.n_clusters
-        if is_on_device(table):
-            self.centres_ = group_means_on_device(
-                table, from_numpy(labels, table.values), n_clusters
-            )
-            return
-
-        def sums(block: FloatArray, rows: slice) -> FloatArray:
-            inside = [block[labels[rows] == k].sum(axis=0) for k in range(n_clusters)]
-            return np.array(inside).reshape(n_clusters, block.shape[1])
-
-        self.centres_ = fold(sums, table) / self.clustering_.sizes[:, None]
+        self.centres_ = group_means(table, self.labels_, self.clustering_.n_clusters)
 
     def predict(self, X: ArrayLike) -> IntArray:
         """Number of the closest flat for each row; a tensor where ``X`` is one."""
         check_is_fitted(self)
-        table = as_blocks(self._read_again(X))
         bases = bases_of(self.clustering_)
-        centres = to_numpy(self.centres_)
-        middle = centres.mean(axis=0)
-        if is_on_device(table):
-            moved = table.recentred(middle).fleeting()
-            return closest_flats_on_device(moved, centres - middle, bases).labels
-        flats = [Flat(c - middle, b) for c, b in zip(centres, bases, strict=True)]
-        placed = [
-            squared_residuals(block, flats).argmin(axis=1)
-            for _, block in table.map(lambda block: block - middle)
-        ]
-        return np.concatenate(placed)
+        return place(as_blocks(self._read_again(X)), to_numpy(self.centres_), bases)

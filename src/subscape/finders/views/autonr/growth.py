@@ -16,8 +16,10 @@ from subscape.finders.views.independence import (
     independent_components,
 )
 from subscape.finders.views.nrkmeans.finish import trimmed
+from subscape.finders.views.nrkmeans.rotation import Bases
+from subscape.finders.views.nrkmeans.rows import group
 from subscape.finders.views.nrkmeans.search import Start, Task, halving, search, seeds
-from subscape.finders.views.nrkmeans.steps import Bases, Solution, group, iterate
+from subscape.finders.views.nrkmeans.steps import Solution, iterate
 
 from .code import ViewCode
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,19 +15,16 @@ from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray
 from subscape.finders.oriented.flats import bases_of
 
-from .blocks import BlockTable
 from .kernel import cell_sums
+from .rotation import Bases
+from .rows import Labels, Rows, rows_of
 from .search import Start, Task
-from .steps import Bases, DeviceTable, Labels, Solution
+from .steps import Solution
 
 #: A direction belongs to its view if its clusters differ in it by so many times what chance gives.
 BEYOND_CHANCE = 1.5
 #: Rounds in which outliers are looked for.
 OUTLIER_ROUNDS = 20
-
-
-#: Coordinates of the rows in some directions, block by block.
-Inside = Iterable[tuple[slice, FloatArray]]
 
 
 class View(NamedTuple):
@@ -54,36 +50,12 @@ def in_order(solution: Solution) -> Solution:
     return solution._replace(bases=tuple(bases))
 
 
-def coordinates(X: NDArray[np.floating] | DeviceTable, basis: FloatArray) -> FloatArray:
-    """Where the rows lie in a view."""
-    if isinstance(X, DeviceTable):
-        return X.coordinates(basis)
-    return np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
-
-
-def along(X: NDArray[np.floating] | DeviceTable | BlockTable, basis: FloatArray) -> Inside:
-    """Where the rows lie in a view, block by block, any number of times."""
-    if isinstance(X, BlockTable):
-        return X.inside(basis)
-    return [(slice(0, X.shape[0]), coordinates(X, basis))]
-
-
-def squares_along(
-    X: NDArray[np.floating] | DeviceTable | BlockTable, bases: Bases
-) -> list[FloatArray]:
-    """Sum of the squares along every direction of each view."""
-    if isinstance(X, BlockTable):
-        ends = np.cumsum([basis.shape[1] for basis in bases])[:-1]
-        return np.split(X.squares(np.concatenate(bases, axis=1)), ends)
-    return [np.square(coordinates(X, basis)).sum(axis=0) for basis in bases]
-
-
 def chance_edge(k: int, free: int) -> float:
     """Scatter between k groups of random rows in the best of ``free`` directions, in variances."""
     return BEYOND_CHANCE * float((np.sqrt(k - 1) + np.sqrt(free)) ** 2)
 
 
-def beyond_chance(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: Solution) -> Bases:
+def beyond_chance(X: NDArray[np.floating] | Rows, solution: Solution) -> Bases:
     """The leading directions of each view in which its clusters differ more than by chance.
 
     The centres of k groups of rows drawn at random differ in k − 1 directions too. With q
@@ -93,7 +65,7 @@ def beyond_chance(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: 
     n, p = X.shape
     taken = [basis.shape[1] for basis in solution.bases]
     kept = []
-    squares = squares_along(X, solution.bases)
+    squares = rows_of(X).squares_along(solution.bases)
     for basis, factor, total in zip(solution.bases, solution.groups.factors, squares, strict=True):
         free = p - sum(taken) + basis.shape[1]
         between = np.square(factor @ basis).sum(axis=0)
@@ -114,16 +86,15 @@ def trimmed(task: Task, solution: Solution) -> Solution:
     return in_order(settled._replace(n_iter=best.n_iter + settled.n_iter))
 
 
-def mark_outliers(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: Solution) -> Labels:
+def mark_outliers(X: NDArray[np.floating] | Rows, solution: Solution) -> Labels:
     """Labels with -1 for the rows that no cluster of a view explains.
 
     A row is an outlier if it takes fewer bits to say where it lies in the box around the view than
     where it lies in the round normal distribution that the clusters share.
     """
-    labels = solution.labels.copy()
-    n = X.shape[0]
+    rows, labels, n = rows_of(X), solution.labels.copy(), X.shape[0]
     for j, basis in enumerate(solution.bases):
-        inside = along(X, basis)
+        inside = rows.along(basis)
         m, k = basis.shape[1], len(solution.groups.centres[j])
         ends = [(part.min(axis=0), part.max(axis=0)) for _, part in inside]
         wide = np.max([high for _, high in ends], axis=0) - np.min([low for low, _ in ends], axis=0)
@@ -133,7 +104,7 @@ def mark_outliers(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: 
         normal, size = np.ones(n, dtype=bool), np.array([k], dtype=np.intp)
         for _ in range(OUTLIER_ROUNDS):
             away = np.concatenate(
-                [np.square(part - centres[own[rows]]).sum(axis=1) for rows, part in inside]
+                [np.square(part - centres[own[place]]).sum(axis=1) for place, part in inside]
             )
             variance = max(float(away[normal].mean()) / m, 1e-300)
             limit = 2 * (box + np.log(n) - np.log(k)) - m * np.log(2 * np.pi * variance)
@@ -146,7 +117,7 @@ def mark_outliers(X: NDArray[np.floating] | DeviceTable | BlockTable, solution: 
                 break
             normal = inliers
             numbers = np.where(normal, own, -1).astype(np.int32)[:, None]
-            found = ordered_sum(cell_sums(part, numbers[rows], size) for rows, part in inside)
+            found = ordered_sum(cell_sums(part, numbers[place], size) for place, part in inside)
             centres = found.sums / found.counts[:, None]
         labels[~normal, j] = -1
     return labels

@@ -4,7 +4,7 @@ By matrix products the table is read twice, and the scores are written and read.
 Triton, which comes with torch, reads each row once. For the matrix units a value is kept as two
 half floats, ``high + low / 2048``: as many bytes as a float32 and all but two of its bits. It
 serves float32 tensors of torch; whatever it does not serve is done by
-:func:`subscape.finders.views.nrkmeans.device_kernel.product_step`.
+:func:`subscape.finders.views.nrkmeans.device_rows.product_step`.
 """
 
 from __future__ import annotations

@@ -9,15 +9,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from subscape.arrays.device.array_api import is_device_array
+from subscape.arrays.blocks import Blocks
+from subscape.arrays.device.blocks import same_device
 from subscape.core.errors import SubscapeError
 from subscape.finders.views.base import Found, Watch
 from subscape.finders.views.finder import Searched, ViewFinder
 
-from .blocks import BlockTable
-from .device import fit_on_device
 from .finish import in_order, trimmed, without_lost
 from .request import asked_sizes, check_views, checked_start
+from .rows import rows_of
 from .search import SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER, Start, Task, search
 
 
@@ -160,6 +160,7 @@ class NrKMeans(ViewFinder):
         self.progress = progress
 
     _streams = True
+    _beside = ("labels_", "label_matrix_", "components_", "importances_", "cluster_centers_")
 
     # -- parameters --------------------------------------------------------------------------------
 
@@ -173,6 +174,14 @@ class NrKMeans(ViewFinder):
 
     def _most_clusters(self) -> int:
         return max(asked_sizes(self.n_clusters))
+
+    def _checked(self, X: Any) -> Any:
+        start = [each for part in self.init or () for each in part]
+        same_device(X, **{f"init {i}": each for i, each in enumerate(start)})
+        return super()._checked(X)
+
+    def _needs_memory(self, table: Blocks) -> bool:
+        return not self._sizes() or self.init is not None or super()._needs_memory(table)
 
     def check_parameters(self, n_rows: int, n_features: int) -> None:
         check_views(len(self._sizes()), n_features)
@@ -197,9 +206,9 @@ class NrKMeans(ViewFinder):
         check_views(len(sizes), X.shape[1])
         of_rows, of_search = seed.spawn(2)
         searched = self._searched(X, of_rows)
-        if isinstance(searched.X, BlockTable):
-            searched.X.out_of_time = watch.out_of_time
-        task = Task.of(searched.X, sizes, self._has_noise(), self.max_iter)
+        rows = rows_of(searched.X)
+        rows.out_of_time = watch.out_of_time
+        task = Task.of(rows, sizes, self._has_noise(), self.max_iter)
         if self.init is None:
             limits = self.n_init, self.n_escapes
             best = search(task, searched.sample, *limits, of_search, watch, self.n_jobs)
@@ -240,7 +249,4 @@ class NrKMeans(ViewFinder):
         -------
         self
         """
-        if is_device_array(X):
-            fit_on_device(self, X, given)
-            return self
         return super().fit(X, y, given=given)

@@ -13,9 +13,9 @@ from subscape.core.errors import SubscapeError, count
 from subscape.core.types import FloatArray, IntArray
 from subscape.finders.oriented.between import leading_directions
 
-from .blocks import BlockTable
 from .finish import chance_edge
 from .kernel import cell_sums
+from .rows import BlockRows
 from .search import Start
 
 #: How far from orthonormal a basis given as start may be.
@@ -97,7 +97,7 @@ def free_directions(X: FloatArray | Blocks, given: Sequence[IntArray]) -> FloatA
         _, lengths, right = np.linalg.svd(X, full_matrices=False)
         lift = np.ascontiguousarray(right[lengths > 1e-10 * lengths[0]].T)
     for labels in given:
-        known = known_directions(BlockTable(as_blocks(X), lift), labels)
+        known = known_directions(BlockRows(as_blocks(X), lift), labels)
         free = np.linalg.qr(known, mode="complete")[0][:, known.shape[1] :]
         lift = free if lift is None else lift @ free
     if lift is not None and lift.shape[1] == 0:
@@ -108,7 +108,7 @@ def free_directions(X: FloatArray | Blocks, given: Sequence[IntArray]) -> FloatA
     return lift
 
 
-def known_directions(table: BlockTable, labels: IntArray) -> FloatArray:
+def known_directions(table: BlockRows, labels: IntArray) -> FloatArray:
     """Directions in which the clusters differ by more than chance explains; two passes."""
     k = int(labels.max()) + 1
     own, size = labels.astype(np.int32)[:, None], np.array([k], dtype=np.intp)

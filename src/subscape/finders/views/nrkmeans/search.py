@@ -20,12 +20,13 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Watch
 from subscape.finders.views.independence import Components, components_by_depth
 
-from .blocks import BlockTable
-from .steps import Bases, DeviceTable, Solution, iterate, outside
+from .rotation import Bases, outside
+from .rows import Rows, rows_of
+from .steps import Solution, iterate
 
-Rows = NDArray[np.floating]
-Table = TypeVar("Table", bound=Rows | BlockTable)
-Table_co = TypeVar("Table_co", bound=Rows | BlockTable | DeviceTable, covariant=True)
+Values = NDArray[np.floating]
+Table = TypeVar("Table", bound=Values | Rows)
+Table_co = TypeVar("Table_co", bound=Values | Rows, covariant=True)
 
 #: Rows that the search looks at, in all and per cluster; the solution then settles on all rows.
 SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 2000, 100
@@ -54,7 +55,7 @@ class Task(NamedTuple, Generic[Table_co]):
 
     @staticmethod
     def of(X: Table, sizes: Sequence[int], noise: bool, max_iter: int = 300) -> Task[Table]:
-        return Task(X, tuple(sizes), noise, NOTHING * _square(X), max_iter)
+        return Task(X, tuple(sizes), noise, NOTHING * rows_of(X).square, max_iter)
 
     def run(self, start: Start, max_iter: int | None = None, turning: bool = True) -> Solution:
         steps = self.max_iter if max_iter is None else min(max_iter, self.max_iter)
@@ -66,13 +67,7 @@ class Task(NamedTuple, Generic[Table_co]):
 
 
 #: Starts and escapes look at rows in memory.
-SearchTask = Task[Rows]
-
-
-def _square(X: Rows | BlockTable) -> float:
-    if isinstance(X, BlockTable):
-        return X.square
-    return float(np.einsum("ij,ij->", X, X, dtype=np.float64))
+SearchTask = Task[Values]
 
 
 class Start(NamedTuple):
@@ -231,7 +226,7 @@ def shared_out(bases: Sequence[FloatArray], rng: np.random.Generator) -> list[Fl
     return [np.concatenate([b, free[:, owner == j]], axis=1) for j, b in enumerate(bases)]
 
 
-def seeds(X: Rows, basis: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+def seeds(X: Values, basis: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """k rows, far from each other inside a view, by greedy k-means++."""
     inside = np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
     lengths = np.einsum("ij,ij->i", inside, inside)

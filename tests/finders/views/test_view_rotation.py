@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.strategies import seeds
 
-from subscape.finders.views.nrkmeans import turning as view_turning
-from subscape.finders.views.nrkmeans.steps import scoring, summed_up, turn
-from subscape.finders.views.nrkmeans.turning import Turning
+from subscape.finders.views.nrkmeans import rotation
+from subscape.finders.views.nrkmeans.rotation import GramRotation, scoring, summed_up, turn
 
 
 def views(seed, noise, sizes):
@@ -42,13 +41,13 @@ def test_the_same_directions_and_scores(seed, noise, sizes):
     bases, centres, sums, counts = views(seed, noise, sizes)
     groups = summed_up(sums, counts)
     least = 1e-10 * sum(np.square(factor).sum() for factor in groups.factors)
-    quick = Turning(bases, centres, noise, least)
-    quick.update(np.concatenate(sums), np.concatenate(counts))
+    quick = GramRotation(bases, centres, noise, least)
+    quick.update(sums, counts)
     expected = turn(bases, groups.factors, noise, least)
     same_spaces(quick.bases, expected)
     weights, offsets = scoring(expected, groups.centres)
-    np.testing.assert_allclose(quick.weights, weights, atol=1e-8)
-    np.testing.assert_allclose(quick.offsets, offsets, atol=1e-8)
+    np.testing.assert_allclose(quick.scoring()[0], weights, atol=1e-8)
+    np.testing.assert_allclose(quick.scoring()[1], offsets, atol=1e-8)
 
 
 def test_directions_that_hardly_differ_keep_their_digits():
@@ -60,8 +59,8 @@ def test_directions_that_hardly_differ_keep_their_digits():
     sums = [each * scales for each in sums]
     groups = summed_up(sums, counts)
     least = 1e-14 * sum(np.square(factor).sum() for factor in groups.factors)
-    quick = Turning(bases, centres, True, least)
-    quick.update(np.concatenate(sums), np.concatenate(counts))
+    quick = GramRotation(bases, centres, True, least)
+    quick.update(sums, counts)
     same_spaces(quick.bases, turn(bases, groups.factors, True, least))
 
 
@@ -71,21 +70,21 @@ def test_more_centres_than_features(turning, monkeypatch):
     sums, counts = rng.normal(size=(7, 3)), rng.integers(1, 9, 7)
     sums -= counts[:, None] * sums.sum(axis=0) / counts.sum()
     basis = np.linalg.qr(rng.normal(size=(3, 3)))[0][:, :2]
-    views = Turning((basis,), (sums,), True, 1e-9, turning)
-    monkeypatch.setattr(view_turning, "dsyevd", None)
-    views.update(sums, counts)
+    views = GramRotation((basis,), (sums,), True, 1e-9, turning)
+    monkeypatch.setattr(rotation, "dsyevd", None)
+    views.update([sums], [counts])
     groups = summed_up([sums], [counts])
     expected = turn((basis,), groups.factors, True, 1e-9) if turning else (basis,)
     np.testing.assert_array_equal(views.bases[0], expected[0])
-    np.testing.assert_array_equal(views.weights, scoring(expected, groups.centres)[0])
+    np.testing.assert_array_equal(views.scoring()[0], scoring(expected, groups.centres)[0])
 
 
 def test_views_that_stay():
     bases, centres, sums, counts = views(1, True, [3, 2])
-    still = Turning(bases, centres, True, 1e-9, turning=False)
-    np.testing.assert_array_equal(still.weights, scoring(bases, centres)[0])
-    still.update(np.concatenate(sums), np.concatenate(counts))
+    still = GramRotation(bases, centres, True, 1e-9, turning=False)
+    np.testing.assert_array_equal(still.scoring()[0], scoring(bases, centres)[0])
+    still.update(sums, counts)
     same_spaces(still.bases, bases)
     weights, offsets = scoring(bases, summed_up(sums, counts).centres)
-    np.testing.assert_allclose(still.weights, weights, atol=1e-10)
-    np.testing.assert_allclose(still.offsets, offsets, atol=1e-10)
+    np.testing.assert_allclose(still.scoring()[0], weights, atol=1e-10)
+    np.testing.assert_allclose(still.scoring()[1], offsets, atol=1e-10)

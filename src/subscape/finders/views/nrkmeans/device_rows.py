@@ -1,4 +1,4 @@
-"""One step of Nr-Kmeans over arrays of other libraries: nearest centres and sums in one go.
+"""The passes of Nr-Kmeans over arrays of other libraries: nearest centres and sums in one go.
 
 The rows stay on their device; only the sums, a few numbers per cluster, come back.
 """
@@ -6,11 +6,13 @@ The rows stay on their device; only the sums, a few numbers per cluster, come ba
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from subscape.arrays.blocks import as_blocks
 from subscape.arrays.device.array_api import (
     device_of,
     from_numpy,
@@ -19,13 +21,15 @@ from subscape.arrays.device.array_api import (
     slices,
     to_numpy,
 )
+from subscape.arrays.device.blocks import DeviceBlocks
 from subscape.arrays.device.sums import RUN, one_hot, row_product
-from subscape.core.types import FloatArray, IntArray
+from subscape.core.types import FloatArray, IndexArray, IntArray
 
-from .fused_kernel import packed_halves
+from .fused_kernel import PackedTable, packed_halves
+from .rotation import GramRotation, Rotation
+from .rows import Inside, Labels, Rows, Sizes, Step, transfer
 
-__all__ = ["DeviceTable", "ViewStep", "group_sums", "no_labels", "product_step", "view_step"]
-
+__all__ = ["DeviceRows", "ViewStep", "no_labels", "product_step", "view_step"]
 
 #: Rows whose scores exist at the same time.
 MOST_ROWS = 2**21
@@ -46,34 +50,82 @@ class ViewStep(NamedTuple):
     """Labels that differ from the old ones."""
 
 
-class DeviceTable:
-    """A table that stays on its device while the views are looked for.
+class DeviceRows(Rows):
+    """A table that stays on its device while the views are looked for; see ``rows.Rows``.
+
+    What the rotation needs of the rows are the centres, so only these come back in every step.
 
     Parameters
     ----------
     values : (n, p) foreign array
         Centred, most values about 1.
-    sizes : sequence of int
-        Clusters of each view.
     """
 
-    def __init__(self, values: Any, sizes: Sequence[int]) -> None:
-        self.values = values
-        self.packed = packed_halves(values, sizes)
+    rotation = GramRotation
 
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.values.shape[0], self.values.shape[1]
+    def __init__(self, values: Any) -> None:
+        self.values, self.dtype = values, values.dtype
+        self.shape = (int(values.shape[0]), int(values.shape[1]))
+        self._packed: tuple[Sequence[int], PackedTable | None] = (), None
 
-    @property
-    def dtype(self) -> Any:
-        return self.values.dtype
+    @classmethod
+    def scaled(cls, X: DeviceBlocks, unit: float) -> DeviceRows:
+        """The rows of a centred table, divided by ``unit``."""
+        n, p = X.shape
+        values = X.scaled(np.full(p, 1.0 / unit)).held
+        if values is None:
+            raise MemoryError(
+                f"NrKMeans works on a centred copy of the table, and {n} x {p} more values don't "
+                "fit into the device's memory; free other arrays there, or pass a NumPy array"
+            )
+        rows = cls(values)
+        rows.square = X.square / unit**2
+        return rows
 
-    def coordinates(self, basis: FloatArray) -> FloatArray:
-        """Where the rows lie in a view, as a NumPy array."""
+    def packed(self, sizes: Sequence[int]) -> PackedTable | None:
+        """The rows as the fused kernel takes them, for views of so many clusters."""
+        if self._packed[0] != tuple(sizes):
+            self._packed = (), None
+            self._packed = tuple(sizes), packed_halves(self.values, sizes)
+        return self._packed[1]
+
+    def take(self, rows: IndexArray) -> FloatArray:
+        """Some rows in memory."""
+        xp = shared_namespace(X=self.values)
+        chosen = xp.take(self.values, from_numpy(rows, self.values), axis=0)
+        return to_numpy(chosen).astype(np.float64)
+
+    @cached_property
+    def square(self) -> float:
+        return float(as_blocks(self.values).column_squares().sum())
+
+    def no_labels(self, sizes: Sizes) -> Any:
+        return no_labels(self.values, sizes)
+
+    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> Step:
+        labels, sums, counts, n_changed = view_step(self, *views.scoring(), sizes, old)
+        parts = [slice(*ends) for ends in pairwise(np.cumsum([0, *sizes]).tolist())]
+        return Step(labels, [sums[p] for p in parts], [counts[p] for p in parts], n_changed)
+
+    def along(self, basis: FloatArray) -> Inside:
         xp = shared_namespace(X=self.values)
         inside = xp.matmul(self.values, from_numpy(basis, self.values, self.values.dtype))
-        return to_numpy(inside).astype(np.float64)
+        return [(slice(0, self.shape[0]), to_numpy(inside).astype(np.float64))]
+
+    def of_view(self, labels: Any, view: int) -> IndexArray:
+        return to_numpy(labels[view, :]).astype(np.intp)
+
+    def move(self, step: Step, view: int, row: int, cluster: int) -> Step:
+        xp = shared_namespace(X=self.values)
+        values = to_numpy(self.values[row, :]).astype(np.float64)
+        transfer(step, view, int(step.labels[view, row]), cluster, values)
+        # The fused kernel writes to the memory of labels again.
+        labels = step.labels + xp.zeros((), dtype=step.labels.dtype, device=device_of(self.values))
+        labels[view, row] = cluster
+        return step._replace(labels=labels)
+
+    def in_memory(self, labels: Any) -> Labels:
+        return to_numpy(labels).T.astype(np.int32, order="C")
 
 
 def no_labels(X: Any, sizes: Sequence[int]) -> Any:
@@ -84,13 +136,13 @@ def no_labels(X: Any, sizes: Sequence[int]) -> Any:
 
 
 def view_step(
-    table: DeviceTable, weights: FloatArray, offsets: FloatArray, sizes: Sequence[int], old: Any
+    rows: DeviceRows, weights: FloatArray, offsets: FloatArray, sizes: Sequence[int], old: Any
 ) -> ViewStep:
     """Assign every row in every view and sum the rows of each cluster.
 
     Parameters
     ----------
-    table : DeviceTable
+    rows : DeviceRows
     weights : (p, K) NumPy array
         A row times these, plus the offsets, are its scores; the least in each view wins, ties go
         to the first.
@@ -103,16 +155,17 @@ def view_step(
     Examples
     --------
     >>> import array_api_strict as xp, numpy as np
-    >>> from subscape.finders.views.nrkmeans.device_kernel import DeviceTable, no_labels, view_step
+    >>> from subscape.finders.views.nrkmeans.device_rows import DeviceRows, no_labels, view_step
     >>> X = xp.asarray([[1.0], [2.0], [5.0]])
     >>> weights, offsets = np.array([[-2.0, -10.0]]), np.array([1.0, 25.0])
-    >>> step = view_step(DeviceTable(X, [2]), weights, offsets, [2], no_labels(X, [2]))
+    >>> step = view_step(DeviceRows(X), weights, offsets, [2], no_labels(X, [2]))
     >>> step.sums.ravel(), step.counts, step.n_changed
     (array([3., 5.]), array([2, 1]), 3)
     """
-    if table.packed is not None:
-        return ViewStep(*table.packed.step(weights, offsets, old))
-    return product_step(table.values, weights, offsets, sizes, old)
+    packed = rows.packed(sizes)
+    if packed is not None:
+        return ViewStep(*packed.step(weights, offsets, old))
+    return product_step(rows.values, weights, offsets, sizes, old)
 
 
 def product_step(
@@ -139,25 +192,6 @@ def product_step(
         return ViewStep(labels, *totals.result(), int(changed))
 
     return in_smaller_blocks(work, MOST_ROWS, RUN, "one step over the views")
-
-
-def group_sums(X: Any, labels: Any, size: int) -> tuple[FloatArray, IntArray]:
-    """Sums and counts of the rows with each label; −1 is left out.
-
-    >>> import array_api_strict as xp
-    >>> from subscape.finders.views.nrkmeans.device_kernel import group_sums
-    >>> group_sums(xp.asarray([[1.0], [2.0], [5.0]]), xp.asarray([0, 0, -1]), 1)
-    (array([[3.]]), array([2]))
-    """
-    xp = shared_namespace(X=X, labels=labels)
-
-    def work(rows: int) -> tuple[FloatArray, IntArray]:
-        totals = _Totals(xp, X, size)
-        for part in slices(X.shape[0], rows):
-            totals.add(X[part, :], one_hot(labels[part], size))
-        return totals.result()
-
-    return in_smaller_blocks(work, MOST_ROWS, RUN, "the sum over clusters")
 
 
 class _Totals:
