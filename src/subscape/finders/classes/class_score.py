@@ -140,10 +140,10 @@ class ClassScorer:
         return tuple(found)
 
     def evidence_gain(self, evidence: float) -> float:
-        """Nats per row by which an integrated log-likelihood is above independent columns and traits.
+        """Nats per row by which a log-likelihood is above independent columns and traits.
 
-        A tree of pairs is left out here: classes of which single columns are sure signs make pairs of
-        columns tell nearly as much, and what pairs share is kept by the tables without classes.
+        A tree of pairs is left out here: classes of which single columns are sure signs make pairs
+        of columns tell nearly as much, and what pairs share is kept by tables without classes.
         """
         best = max(gain for name, gain in self.without.items() if name != "tree")
         return (evidence - self.alone - best) / self.table.n_rows

@@ -12,7 +12,6 @@ from sklearn.base import TransformerMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
-from threadpoolctl import threadpool_limits
 
 from subscape.arrays.blocks import Blocks, as_blocks, fold
 from subscape.arrays.device.array_api import equal, to_numpy
@@ -23,6 +22,7 @@ from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, by_firs
 from subscape.finders.sampling import child_after, rows_to_search
 from subscape.finders.views.nrkmeans.kernel import cell_sums
 from subscape.finders.weighted.lac import group_rows
+from subscape.parallel.threads import one_thread
 
 from .between import leading_directions
 from .flats import bases_of
@@ -212,7 +212,7 @@ def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> Flo
 
 def lloyd(X: FloatArray, centres: FloatArray, max_iter: int) -> Run:
     """k-means from these centres until the labels repeat."""
-    with threadpool_limits(1), warnings.catch_warnings():
+    with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the base has said so
         model = KMeans(len(centres), init=centres, n_init=1, max_iter=max_iter, tol=0.0).fit(X)
     return Run(
