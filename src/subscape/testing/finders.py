@@ -69,6 +69,23 @@ def example_table(n_rows: int = 90, n_features: int = 6) -> FloatArray:
     return X
 
 
+#: Parameters that say how much work is done; the checks are about answers, not about quality.
+BRIEF = {"n_init": 2, "n_repeats": 2, "n_base": 20, "n_escapes": 0}
+
+
+def brief(finder: Any) -> Any:
+    """The finder with less work than by default.
+
+    >>> from subscape.finders import CondEns
+    >>> brief(CondEns())
+    CondEns(n_init=2, n_repeats=2)
+    """
+    known = finder.get_params()
+    if "n_swaps" in known:
+        return finder.set_params(n_swaps=1)
+    return finder.set_params(**{name: BRIEF[name] for name in BRIEF if name in known})
+
+
 def fitted(finder: Any, X: Any, **parameters: Any) -> Any:
     """A clone fitted to ``X``, with a fixed seed; budgets and lost clusters may be warned about."""
     finder = clone(finder).set_params(**_fixed_seed(finder), **parameters)
