@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +11,8 @@ from click.core import ParameterSource
 
 from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
 from .inputs import of_text, read_files, with_clusters
-from .output import columns, number, write_records
+from .output import write_records
+from .validation_report import records, tell
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -36,9 +36,6 @@ for labels, say it as it was. Of a file with several clusterings each is tested.
 REPEATED = ("finder", "views", "alternative")
 #: What the clusterings of one result have in common.
 ORIGIN = ("algorithm", "parameters", "reading", "given")
-
-#: A cluster is trusted from this stability (Hennig's "recovered") and up to this p-value.
-STABLE, LEVEL = 0.75, 0.05
 
 
 @click.command(epilog=EXAMPLES)
@@ -118,9 +115,9 @@ def validate(
     work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
     reports = _validated(X, clusterings, finder, samples, share, nulls, seed, work)
     names = [_title(source, result).rpartition("#")[2] for source in sources]
-    _tell(reports, names, wants_json)
+    tell(reports, names, wants_json)
     if output is not None:
-        write_records(output, _records(reports, names), force=force)
+        write_records(output, records(reports, names), force=force)
     if plot is not None:
         if reports[0]["stability"] is None:
             raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
@@ -132,36 +129,6 @@ def validate(
 def _title(source: Source, result: str) -> str:
     """What one of several clusterings in a file is called."""
     return f"{result}#{source.name.rpartition('#')[2]}"
-
-
-def _tell(reports: list[dict[str, Any]], names: list[str], wants_json: bool) -> None:
-    """Print what was found out, about one clustering or about each of several."""
-    if wants_json:
-        from subscape.core.plain_values import without_nan
-
-        plain = [{key: report[key] for key in report if key != "stability"} for report in reports]
-        told: Any = plain[0]
-        if len(plain) > 1:
-            named = zip(names, plain, strict=True)
-            told = {"clusterings": [{"name": name, **one} for name, one in named]}
-        click.echo(json.dumps(without_nan(told), indent=1))
-        return
-    for place, (name, report) in enumerate(zip(names, reports, strict=True)):
-        lines = _as_text(report)
-        if len(reports) > 1:
-            lines = [*([""] if place else []), f"{name}:", *lines]
-        click.echo("\n".join(lines))
-
-
-def _records(reports: list[dict[str, Any]], names: list[str]) -> list[dict[str, Any]]:
-    """One line per cluster; where there are several clusterings, it says of which."""
-    if len(reports) == 1:
-        return reports[0]["clusters"]
-    return [
-        {"clustering": name, **record}
-        for name, report in zip(names, reports, strict=True)
-        for record in report["clusters"]
-    ]
 
 
 def _one_origin(sources: list[Source], result: str, name: str | None) -> None:
@@ -325,8 +292,9 @@ def _report(
         p_values = _p_values(X, clustering, tested)
         # The test is of all that the finder found; of one clustering among several, the best of
         # its clusters speaks, whose p-value is corrected for those of all.
-        several = len(tested.clusterings[0]) > 1
-        report["p_value"] = float(np.min(p_values)) if several else tested.p_value
+        report["p_value"] = tested.p_value
+        if len(tested.clusterings[0]) > 1:
+            report |= {"p_value": float(np.min(p_values)), "p_value_of_all": tested.p_value}
     report["clusters"] = [
         {
             "cluster": k,
@@ -361,59 +329,3 @@ def _p_values(X: Any, clustering: SubspaceClustering, tested: Any) -> Any:
     # Statistics are put on the scale of the null tables by a shift and a factor.
     slope = np.ptp(standardised) / np.ptp(raw)
     return max_statistic_test(standardised[0] + slope * (own - raw[0]), tested.cluster_null)
-
-
-def _as_text(report: dict[str, Any]) -> list[str]:
-    lines = [report["result"], f"description length: saves {report['saved']:.1%} of the bits"]
-    if report["whole_stability"] is not None:
-        failed = f", {report['failed']} failed" if report["failed"] else ""
-        lines.append(
-            f"stability: {number(report['whole_stability'], 3)} (1 is perfect) over "
-            f"{report['samples']} samples{failed}; between samples "
-            f"{number(1 - report['between_samples'], 3)}"
-            + ("; by rows alone, for lack of subspaces" if report["by_rows"] else "")
-        )
-    if report["p_value"] is not None:
-        lines.append(
-            f"significance: p = {report['p_value']:.3g} against {report['nulls']} tables "
-            "without clusters"
-        )
-    head = ("cluster", "rows", "dims", "stability", "comes back in", "p")
-    rows = [
-        (
-            str(record["cluster"]), number(record["rows"]), number(record["dims"], 3),
-            number(record["stability"], 3),
-            "" if record["recovered"] != record["recovered"] else f"{record['recovered']:.0%}",
-            number(record["p_value"], 3),
-        )
-        for record in report["clusters"]
-    ]  # fmt: skip
-    return [*lines, "", *columns([head, *rows], "rrrrrr"), "", _verdict(report)]
-
-
-def _verdict(report: dict[str, Any]) -> str:
-    """What it comes to, in a sentence."""
-    clusters = report["clusters"]
-    if report["whole_stability"] is None and report["p_value"] is None:
-        return "Neither stability nor significance was looked at."
-    good = [
-        record["cluster"]
-        for record in clusters
-        if not record["stability"] < STABLE and not record["p_value"] > LEVEL
-    ]
-    if report["p_value"] is not None and report["p_value"] > LEVEL:
-        return "Tables without clusters give as much: no cluster should be trusted."
-    rule = " and ".join(
-        part
-        for part, known in (
-            (f"stability of at least {STABLE}", report["whole_stability"]),
-            (f"p of at most {LEVEL}", report["p_value"]),
-        )
-        if known is not None
-    )
-    if len(good) == len(clusters):
-        return f"All clusters can be trusted ({rule})."
-    if not good:
-        return f"No cluster can be trusted (that takes a {rule})."
-    named = ", ".join(map(str, good))
-    return f"{len(good)} of {len(clusters)} clusters can be trusted ({rule}): {named}."
