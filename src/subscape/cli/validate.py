@@ -293,7 +293,7 @@ def _report(
         # The test is of all that the finder found; of one clustering among several, the best of
         # its clusters speaks, whose p-value is corrected for those of all.
         report["p_value"] = tested.p_value
-        if len(tested.clusterings[0]) > 1:
+        if len(tested.clusterings[0]) > 1 and not np.isnan(p_values).any():
             report |= {"p_value": float(np.min(p_values)), "p_value_of_all": tested.p_value}
     report["clusters"] = [
         {
