@@ -29,7 +29,7 @@ from joblib import Parallel, delayed
 
 from subscape import SubspaceClustering
 from subscape.datasets import load_real
-from subscape.finders import registry
+from subscape.finders.catalogue import CATALOGUE, of_role
 from subscape.measures import clustering_error, e4sc_score, object_f1_score, rnia
 
 RESULTS = Path(__file__).parent / "results"
@@ -73,7 +73,7 @@ def grid(name: str, k: int, dims: float) -> dict[str, list[dict[str, object]]]:
         "P3C": {"": [{}], "overlap": [overlap]},
     }
     # Oriented finders and co-clusterings answer another question.
-    if registry.FINDERS[name].kind in ("oriented", "cocluster"):
+    if CATALOGUE[name].kind in ("oriented", "cocluster"):
         return {}
     return grids.get(name, {"": [{}]})
 
@@ -157,7 +157,7 @@ def rows_of(name, finders, max_time, elki_time):
     for finder in finders:
         beside = best_elki(finder, X, truth, k, dims, elki_time) if elki_time else None
         for mode, parameter_sets in grid(finder, k, dims).items():
-            entry = registry.FINDERS[finder]
+            entry = CATALOGUE[finder]
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 row = best_run(entry, X, truth, parameter_sets, max_time)
@@ -241,7 +241,7 @@ def main():
         sys.exit("set SUBSCAPE_DATA to the folder with the os_* and elki_* sets")
     sets = ("os_D05", "elki_subspaces_10d") if options.quick else SETS
     sets = tuple(options.sets.split(",")) if options.sets else sets
-    names = options.finders.split(",") if options.finders else sorted(registry.FINDERS)
+    names = options.finders.split(",") if options.finders else sorted(of_role("finder"))
     elki_time = options.elki_time if elki.available() and not options.quick else 0.0
     RESULTS.mkdir(exist_ok=True)
     head = ["# Benchmark sets with true subspace clusters", "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 from pathlib import Path
 
@@ -28,7 +29,15 @@ def test_guides_have_a_picture_that_can_be_drawn_again(page):
 
 
 def test_every_finder_has_a_guide():
-    from subscape.finders.registry import FINDERS
+    from subscape.finders.catalogue import of_role
 
+    names = of_role("finder", "views", "alternative")
     stems = {page.stem.replace("_", "") for page in GUIDES}
-    assert {name.lower() for name in FINDERS} - stems - {"fastdoc"} == set()
+    assert {name.lower() for name in names} - stems - {"fastdoc"} == set()
+
+
+def test_the_page_of_all_finders_is_up_to_date():
+    spec = importlib.util.spec_from_file_location("docs_catalogue", DOCS / "catalogue.py")
+    made = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(made)
+    assert made.PAGE.read_text() == made.page(), "run: python docs/catalogue.py"

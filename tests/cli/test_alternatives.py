@@ -10,7 +10,7 @@ from subscape.cli.finder_inputs import scaled
 from subscape.datasets import planted_views
 from subscape.files.formats import read_clusterings, read_together
 from subscape.finders import MAXIMUS
-from subscape.finders.alternatives.registry import METHODS
+from subscape.finders.catalogue import of_role
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def test_rows_are_matched_by_name_or_by_order(run, views):
         np.testing.assert_array_equal(found.labels(), expected.labels_)
 
 
-@pytest.mark.parametrize("method", ["coala", *METHODS])
+@pytest.mark.parametrize("method", ["coala", *of_role("alternative")])
 def test_every_method_writes_clusterings_and_labels(run, views, method):
     parameters = ["-p", "n_base=20"] if method == "MetaClustering" else []
     result = run("alternatives", "data.csv", "--id", "id", "-g", "named.csv", "-n", "2", "--method",

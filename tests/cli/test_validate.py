@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from subscape.core import SubspaceClustering
-from subscape.datasets import planted_axes, structureless
-from subscape.files import save
+from subscape.datasets import planted_axes, planted_views, structureless
+from subscape.files import load, save
 from subscape.finders import PROCLUS
 
 NAMES = [f"f{j}" for j in range(6)]
@@ -144,3 +144,72 @@ def test_rows_are_found_by_name(run, data):
                        ("named.csv", "shuffled.csv"))  # fmt: skip
     assert plain.exit_code == 0, plain.output
     assert json.loads(plain.stdout)["saved"] == pytest.approx(json.loads(shuffled.stdout)["saved"])
+
+
+# -- results with several clusterings -------------------------------------------------------------
+
+
+@pytest.fixture
+def views(run):
+    """A table with two views, the labels of the first, and what NrKMeans finds."""
+    X, (known, _) = planted_views(150, 6, n_clusters=(3, 2), random_state=0)
+    write_table("views.csv", X)
+    Path("known.csv").write_text("label\n" + "\n".join(map(str, known.labels())) + "\n")
+    made = run("fit", "NrKMeans", "views.csv", "-p", "n_clusters=(3, 2, 1)", "-p", "n_init=2",
+               "-p", "n_escapes=0", "-o", "views.subscape")  # fmt: skip
+    assert made.exit_code == 0, made.output
+
+
+def test_each_view_is_tested(run, refused, views):
+    options = ("--samples", 3, "--nulls", 9, "--quiet")
+    told = run("validate", "views.subscape", "views.csv", *options, "-o", "clusters.csv")
+    assert told.exit_code == 0, told.output
+    assert [line for line in told.stdout.splitlines() if line.startswith("view_")] == [
+        "view_1:", "view_2:"
+    ]  # fmt: skip
+    assert told.stdout.count("of all clusterings together 0.1") == 2
+    with open("clusters.csv", newline="") as stream:
+        records = list(csv.DictReader(stream))
+    assert [record["clustering"] for record in records] == ["view_1"] * 3 + ["view_2"] * 2
+    assert all(float(record["stability"]) > 0.9 for record in records)
+    both = json.loads(run("validate", "views.subscape", "views.csv", *options, "--json").stdout)
+    one = run("validate", "views.subscape#view_2", "views.csv", *options, "--json")
+    assert both["clusterings"][1] == {"name": "view_2", **json.loads(one.stdout)}
+    assert "say which, such as views.subscape#view_1" in refused(
+        "validate", "views.subscape", "views.csv", "--plot", "bars.png"
+    )
+
+
+def test_an_alternative_is_repeated_beside_what_was_known(run, refused, views):
+    made = run("fit", "MAXIMUS", "views.csv", "--given", "known.csv", "-p", "n_clusters=2",
+               "-o", "other.subscape")  # fmt: skip
+    assert made.exit_code == 0, made.output
+    options = ("--samples", 3, "--nulls", 3, "--json")
+    told = run("validate", "other.subscape", "views.csv", *options)
+    assert told.exit_code == 0, told.output
+    assert json.loads(told.stdout)["whole_stability"] > 0.9
+    Path("known.csv").rename("moved.csv")
+    assert "--given" in refused("validate", "other.subscape", "views.csv", "--quiet")
+    again = run("validate", "other.subscape", "views.csv", *options, "--given", "moved.csv")
+    assert json.loads(again.stdout) == json.loads(told.stdout)
+
+
+def test_several_alternatives_of_their_own_command(run, views):
+    run("alternatives", "views.csv", "--given", "known.csv", "-n", 2, "--method", "COALA",
+        "-o", "two.subscape")  # fmt: skip
+    told = run("validate", "two.subscape", "views.csv", "--samples", 2, "--nulls", 0, "--quiet")
+    assert told.exit_code == 0, told.output
+    assert "alternative_1:" in told.stdout and "alternative_2:" in told.stdout
+
+
+def test_clusterings_of_different_finders_are_told_apart(run, refused, data):
+    run("fit", "LAC", "data.csv", "-p", "n_clusters=3", "-o", "lac.subscape")
+    save("both.subscape", [load("result.subscape")[0], load("lac.subscape")[0]])
+    said = refused("validate", "both.subscape", "data.csv", "--quiet")
+    assert "different ways (by LAC, PROCLUS)" in said and "both.subscape#" in said
+
+
+def test_what_cannot_use_given_clusterings_says_so(refused, data):
+    Path("known.csv").write_text("label\n" + "\n".join(str(i % 3) for i in range(120)) + "\n")
+    said = refused("validate", "result.subscape", "data.csv", "--given", "known.csv", "--quiet")
+    assert "PROCLUS can't make use of --given" in said

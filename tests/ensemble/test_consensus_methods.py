@@ -21,7 +21,30 @@ from subscape.ensemble import (
     generate,
 )
 from subscape.finders import ORCLUS
+from subscape.finders.catalogue import of_role
 from subscape.plots import ClusterMapDisplay
+from subscape.testing import CONSENSUS_CHECKS, check_consensus
+from subscape.testing.finders import brief
+
+METHODS = of_role("consensus")
+
+
+@pytest.mark.parametrize("check", CONSENSUS_CHECKS)
+@pytest.mark.parametrize("name", METHODS)
+def test_our_checks(name, check):
+    CONSENSUS_CHECKS[check](brief(METHODS[name].make()))
+
+
+def test_check_consensus_names_the_check_that_fails():
+    class Broken(HBGF):
+        def fit(self, ensemble, X=None):
+            super().fit(ensemble, X)
+            self.n_iter_ = 0
+            return self
+
+    with pytest.raises(AssertionError, match="Broken fails the check 'result'"):
+        check_consensus(Broken())
+
 
 ALL_NOISE = [[0, -1, -1, -1], [-1, 0, -1, -1], [-1, -1, 0, -1]]
 

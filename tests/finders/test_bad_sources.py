@@ -10,15 +10,13 @@ import pytest
 from tests.table_sources import write_parquet
 
 from subscape.core.errors import SubscapeError
-from subscape.finders import LAC, ORCLUS, PROCLUS, KFlats, NrKMeans, SubKMeans
+from subscape.finders.catalogue import of_role
+from subscape.testing.finders import brief
 
 FINDERS = [
-    NrKMeans((3, 1), random_state=0, n_init=2, n_escapes=0, search_rows=100),
-    LAC(3, random_state=0, search_rows=100),
-    KFlats(3, random_state=0, search_rows=100, n_init=2),
-    SubKMeans(3, random_state=0, search_rows=100),
-    ORCLUS(3, random_state=0, search_rows=100, n_init=1),
-    PROCLUS(3, random_state=0, search_rows=100, n_init=1),
+    brief(entry.make()).set_params(n_clusters=3, random_state=0, search_rows=100)
+    for entry in of_role("finder", "views", "alternative").values()
+    if entry.load()._streams
 ]
 
 every_finder = pytest.mark.parametrize(

@@ -39,8 +39,7 @@ PLACES = (
     "subscape.measures",
     "subscape.measures.registry",
     "subscape.finders",
-    "subscape.finders.registry",
-    "subscape.finders.alternatives.registry",
+    "subscape.finders.catalogue",
     "subscape.ensemble",
     "subscape.validation",
     "subscape.runs",
@@ -965,6 +964,14 @@ def _projective() -> Any:
     return found
 
 
+#: Role in the catalogue -> what is recorded of its entries.
+TOLD = {
+    "finder": "name kind sentence needs_k cost doi overlapping partitions missing nominal sparse "
+    "predict random",
+    "alternative": "name sentence cost doi random names_matter",
+}
+
+
 @named("measures/registry/all")
 def _registry() -> Any:
     """What the registries say, and the known means under chance."""
@@ -977,10 +984,10 @@ def _registry() -> Any:
             len(entry.properties), sorted(entry.lacks), mean, attempt(
                 lambda e=entry: e.function(a, b)),
         ]  # fmt: skip
-    for name, entry in sorted(find("FINDERS").items()):
-        found[name] = dataclasses.asdict(entry)
-    for name, entry in sorted(find("METHODS").items()):
-        found[name] = dataclasses.asdict(entry)
+    for role, told in TOLD.items():
+        for name, entry in sorted(find("of_role")(role).items()):
+            found[name] = {word: getattr(entry, word) for word in told.split()}
+            found[name]["exclusions"] = dict(entry.exclusions)
     return found
 
 

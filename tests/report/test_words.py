@@ -5,7 +5,7 @@ import re
 import pytest
 
 from subscape.exploration.plan import make_plan
-from subscape.finders.registry import FINDERS
+from subscape.finders.catalogue import CATALOGUE
 from subscape.plots.canvas import HUES
 from subscape.report.drawings import chance_strip, direction, results_map, tree
 from subscape.report.methods import citation, methods
@@ -15,10 +15,10 @@ from subscape.testing.studies import planted_study
 
 
 class TestReferences:
-    @pytest.mark.parametrize("name", sorted(FINDERS))
+    @pytest.mark.parametrize("name", sorted(CATALOGUE))
     def test_every_finder_has_authors_title_and_doi(self, name):
         reference = citation(name)
-        assert reference.endswith(f"doi:{FINDERS[name].doi}")
+        assert reference.endswith(f"doi:{CATALOGUE[name].doi}")
         assert reference.count(". ") >= 3
         assert re.search(r"(19|20)\d\d", reference)
 

@@ -8,10 +8,13 @@ from typing import Any
 
 import click
 
-from subscape.finders.alternatives.registry import METHODS
+from subscape.finders.catalogue import of_role
 
-from .finder_inputs import finder_parameters, read_matrix, table_options
+from .finder_inputs import finder_parameters, read_known, read_matrix, table_options
 from .inputs import of_text
+
+#: Name -> entry of the catalogue.
+METHODS = of_role("alternative")
 
 
 @click.command(
@@ -59,7 +62,6 @@ def alternatives(
     from subscape.files.formats import write_clusterings
     from subscape.measures.compactness.dq import dq_measure
 
-    from .inputs import read_files
     from .output import columns
 
     for output in outputs:
@@ -68,15 +70,14 @@ def alternatives(
     finder = METHODS[method].make(n_alternatives=number)
     finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
     matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
-    sources = [source for file in read_files(given, None) for source in file] if given else []
-    known = [matrix.labels(source) for source in sources]
+    known, names = read_known(given, matrix)
     prepared, matrix = matrix.scaled(scale)
     start = time.perf_counter()
     finder.fit(prepared, given=known or None)
     seconds = time.perf_counter() - start
     found = list(finder.clusterings_)
     before: list[Any] = [each.labels() for each in finder.given_]
-    what = ", ".join(source.name for source in sources) or "k-means"
+    what = ", ".join(names) or "k-means"
     click.echo(f"{method}: alternatives to {what}, {seconds:.2f} s")
     lines: list[tuple[str, ...]] = [("", "sizes of the clusters", "dissimilarity", "quality", "DQ")]
     for place, each in enumerate(found, 1):
@@ -88,6 +89,6 @@ def alternatives(
         click.echo(line)
     for output in outputs:
         titles = [f"alternative_{place}" for place in range(1, len(found) + 1)]
-        results = [matrix.result(each) for each in found]
+        results = [matrix.result(each, given) for each in found]
         write_clusterings(output, results, names=titles, force=force)
         click.echo(f"written to {output}")

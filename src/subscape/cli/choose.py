@@ -81,9 +81,9 @@ def choose(
     **text: Any,
 ) -> None:
     """Choose the parameters of ALGORITHM for TABLE, and say how sure the choice is."""
-    from subscape.finders.registry import find
+    from subscape.finders.catalogue import find
 
-    entry = find(algorithm)
+    entry = find(algorithm, "finder")
     finder = entry.make()
     grid = parsed_grid([*ranges, *more], finder.get_params())
     if plot is not None and by != "stability":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from subscape.core.errors import count
+from subscape.finders.catalogue import of_role
 
 from .inputs import read_files, shape_option
 
@@ -16,18 +17,10 @@ if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
 
 #: What ``--method`` calls each method, and the parameters that make it so.
-METHODS: dict[str, tuple[str, dict[str, Any]]] = {
-    "cb": ("ClusterBasedPCE", {}),
-    "fcb": ("ClusterBasedPCE", {"distance": "fast"}),
-    "em": ("EMPCE", {}),
-    "moea": ("MOEAPCE", {}),
-    "cspa": ("CSPA", {}),
-    "hgpa": ("HGPA", {}),
-    "mcla": ("MCLA", {}),
-    "hbgf": ("HBGF", {}),
-    "eac": ("EvidenceAccumulation", {}),
-    "wspa": ("WSPA", {}),
-    "wbpa": ("WBPA", {}),
+METHODS = {
+    option: (entry, parameters)
+    for entry in of_role("consensus").values()
+    for option, parameters in entry.options.items()
 }
 
 EXAMPLES = """\b
@@ -119,7 +112,7 @@ def consensus(
         }
         click.echo(json.dumps(result, indent=1))
         return
-    click.echo(f"{METHODS[method][0]} of {count(len(members), 'clustering')}: {found!r}")
+    click.echo(f"{METHODS[method][0].name} of {count(len(members), 'clustering')}: {found!r}")
     click.echo(repr(agreed))
     for target in (output, agreement):
         if target is not None:
@@ -130,13 +123,12 @@ def _merged(
     members: list[Any], method: str, n_clusters: int | None, noise: str, seed: int, X: Any
 ) -> tuple[Any, Any]:
     """The consensus, and how far the members agree with it."""
-    import subscape.ensemble
     from subscape.ensemble.agreements import agreement
     from subscape.ensemble.members import Ensemble
 
     ensemble = Ensemble.of(members)
-    name, parameters = METHODS[method]
-    estimator = getattr(subscape.ensemble, name)(n_clusters, noise=noise, **parameters)
+    entry, parameters = METHODS[method]
+    estimator = entry.make(n_clusters=n_clusters, noise=noise, **parameters)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -190,16 +190,37 @@ class Matrix(NamedTuple):
         table = Table.from_array(scaled(self.X, how), feature_names=self.feature_names)
         return table, self._replace(reading=self.reading | {"scale": how})
 
-    def result(self, clustering: SubspaceClustering) -> SubspaceClustering:
-        """A clustering of ``X`` as one of the table: rows that were left out are in no cluster."""
+    def result(
+        self, clustering: SubspaceClustering, given: Sequence[str] = ()
+    ) -> SubspaceClustering:
+        """A clustering of ``X`` as one of the table: rows that were left out are in no cluster.
+
+        Files with what was known before are remembered, so that it can be repeated.
+        """
         if len(self.kept) < self.n_rows:
             shape = (self.n_rows, clustering.n_features)
             clustering = clustering.embed(rows=self.kept, shape=shape)
         return clustering.with_names(
             feature_names=self.feature_names,
             row_names=self.row_names,
-            provenance=dict(clustering.provenance) | {"reading": self.reading},
+            provenance=dict(clustering.provenance)
+            | {"reading": self.reading}
+            | ({"given": list(given)} if given else {}),
         )
+
+
+given_option = click.option(
+    "-g", "--given", multiple=True, type=click.Path(), metavar="FILE",
+    help="What is known: labels or clusterings in any format; may be repeated.",
+)  # fmt: skip
+
+
+def read_known(given: Sequence[str], matrix: Matrix) -> tuple[list[Any], list[str]]:
+    """Labels of the clusterings in some files, for the rows of a matrix, and their names."""
+    from .inputs import read_files
+
+    sources = [source for file in read_files(given, None) for source in file] if given else []
+    return [matrix.labels(source) for source in sources], [source.name for source in sources]
 
 
 def read_matrix(

@@ -8,17 +8,41 @@ from typing import Any
 
 import click
 
-from .finder_inputs import finder_parameters, read_matrix, table_options
+from subscape.core.errors import count
+
+from .finder_inputs import (
+    finder_parameters,
+    given_option,
+    read_known,
+    read_matrix,
+    table_options,
+)
 from .inputs import of_text
 
+#: What the command runs, and what several clusterings are called in a file.
+TITLES = {"finder": "clustering", "views": "view", "alternative": "alternative"}
+#: Headings of the list of finders, where they are no kinds of subspaces.
+GROUPS = {"views": "several views at once", "alternative": "alternatives to what is known"}
 
-@click.command(epilog="Example:  subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape")
+EXAMPLES = """\b
+Examples:
+  subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape
+  subscape fit PROCLUS data.csv -p n_clusters=5 -p avg_dims=4 --as-published
+  subscape fit NrKMeans data.csv -p "n_clusters=(4, 3, 1)" -o views.subscape
+  subscape fit MAXIMUS data.csv --given labels.csv -o other.subscape
+"""
+
+
+@click.command(epilog=EXAMPLES)
 @click.argument("algorithm", required=False)
 @click.argument("table", required=False, type=click.Path())
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the finder; may be repeated.")  # fmt: skip
+@click.option("--as-published", is_flag=True,
+              help="The algorithm of the paper, without what was added to it.")  # fmt: skip
+@given_option
 @click.option(
-    "-o", "--output", type=click.Path(), help="Write the clustering (.subscape, .csv, …)."
+    "-o", "--output", type=click.Path(), help="Write what was found (.subscape, .csv, …)."
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random numbers.")
 @click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
@@ -29,6 +53,8 @@ def fit(
     algorithm: str | None,
     table: str | None,
     parameters: tuple[str, ...],
+    as_published: bool,
+    given: tuple[str, ...],
     output: str | None,
     seed: int,
     jobs: int | None,
@@ -47,33 +73,45 @@ def fit(
         if not wants_list:
             raise click.UsageError("name a finder and a table, e.g.  subscape fit PROCLUS data.csv")
         return
+    from subscape.core.prototypes import describe
     from subscape.files.formats import format_for
-    from subscape.finders.registry import find
+    from subscape.finders.catalogue import find, of_role
 
-    entry = find(algorithm)
+    entry = find(algorithm, *TITLES)
+    if given and "given" not in entry.takes:
+        takers = [one.name for one in of_role(*TITLES).values() if "given" in one.takes]
+        raise ValueError(f"{entry.name} can't make use of --given; {', '.join(sorted(takers))} can")
     if output is not None:
         # Before the search, which may take long.
         format_for(Path(output))
         if Path(output).exists() and not force:
             raise FileExistsError(f"{output} exists; pass --force to replace it")
     finder = entry.make()
-    finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
+    chosen = finder_parameters(finder, parameters, seed, jobs)
+    finder = finder.as_published(**chosen) if as_published else finder.set_params(**chosen)
     matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
     prepared, matrix = matrix.scaled(scale, entry.kind)
+    known, _ = read_known(given, matrix)
     start = time.perf_counter()
-    found = finder.fit(prepared).clustering_
+    finder.fit(prepared, **({"given": known} if known else {}))
     seconds = time.perf_counter() - start
-    from subscape.core.prototypes import describe
-
-    click.echo(f"{entry.name}: {found!r}, {seconds:.2f} s")
-    for sentence in describe(matrix.X, found).sentences():
-        click.echo(f"  {sentence}")
-    if found.n_clusters == 0:
-        click.echo(_nothing_found(entry, finder))
+    several = entry.role != "finder"
+    found = list(finder.clusterings_) if several else [finder.clustering_]
+    names = [f"{TITLES[entry.role]}_{place}" for place in range(1, len(found) + 1)]
+    if several:
+        click.echo(f"{entry.name}: {count(len(found), TITLES[entry.role])}, {seconds:.2f} s")
+    for name, each in zip(names, found, strict=True):
+        head = name if several else entry.name
+        click.echo(f"{head}: {each!r}" + ("" if several else f", {seconds:.2f} s"))
+        for sentence in describe(matrix.X, each).sentences():
+            click.echo(f"  {sentence}")
+        if each.n_clusters == 0:
+            click.echo(_nothing_found(entry, finder))
     if output is not None:
         from subscape.files.formats import write_clusterings
 
-        write_clusterings(output, [matrix.result(found)], force=force)
+        results = [matrix.result(each, given) for each in found]
+        write_clusterings(output, results, names=names if several else None, force=force)
         click.echo(f"written to {output}")
 
 
@@ -91,12 +129,15 @@ def _nothing_found(entry: Any, finder: Any) -> str:
 
 
 def _list_finders() -> None:
-    from subscape.finders.registry import FINDERS
+    from subscape.finders.catalogue import of_role
 
-    width = max(map(len, FINDERS))
-    for kind in ("axis", "weighted", "oriented", "cocluster"):
-        members = [entry for entry in FINDERS.values() if entry.kind == kind]
-        if members:
-            click.echo(f"{kind}:")
+    known = of_role(*TITLES)
+    width = max(map(len, known))
+    groups: dict[str, list[Any]] = {}
+    for entry in known.values():
+        group = entry.kind if entry.role == "finder" else GROUPS[entry.role]
+        groups.setdefault(group, []).append(entry)
+    for group, members in groups.items():
+        click.echo(f"{group}:")
         for entry in sorted(members, key=lambda entry: entry.name):
             click.echo(f"  {entry.name:{width}}  {entry.sentence}")

@@ -125,6 +125,17 @@ def the_only(sources: list[Source], argument: str) -> Source:
     return sources[0]
 
 
+def with_clusters(sources: list[Source], argument: str) -> list[Source]:
+    """The clusterings of a file that have clusters; there must be one."""
+    empty = [source for source in sources if source.clustering.n_clusters == 0]
+    if len(empty) == len(sources):
+        return [the_only(sources[:1], argument)]
+    if empty:
+        names = [source.name.rpartition("#")[2] for source in empty]
+        click.echo(f"note: left out, every row is noise: {_listed(names)}", err=True)
+    return [source for source in sources if source.clustering.n_clusters]
+
+
 def _listed(names: list[str]) -> str:
     return ", ".join(names[:8]) + (", …" if len(names) > 8 else "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,25 +9,35 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL, STABLE
+from subscape.validation.criteria import FEWEST_NULL_TABLES
 
-from .finder_inputs import read_matrix, table_options, typed_value
-from .inputs import of_text, read_files, the_only
-from .output import columns, number, write_records
+from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
+from .inputs import of_text, read_files, with_clusters
+from .output import write_records
+from .validation_report import records, tell
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
+    from subscape.files.formats import Source
+
+    from .finder_inputs import Matrix
 
 EXAMPLES = """\b
 Examples:
   subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape
   subscape validate result.subscape data.csv
   subscape validate labels.csv data.csv --finder LAC -p n_clusters=3
+  subscape validate views.subscape#view_2 data.csv
 
 The finder of a .subscape file is run again, with its parameters, on samples of the rows and on
 tables without clusters. The file also tells how the table was read (--scale, --nominal, --missing);
-for labels, say it as it was.
+for labels, say it as it was. Of a file with several clusterings each is tested.
 """
+
+#: Who can be run again on samples and null tables.
+REPEATED = ("finder", "views", "alternative")
+#: What the clusterings of one result have in common.
+ORIGIN = ("algorithm", "parameters", "reading", "given")
 
 
 @click.command(epilog=EXAMPLES)
@@ -37,6 +46,7 @@ for labels, say it as it was.
 @click.option("--finder", "name", help="The finder behind the result, if its file does not tell.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the finder; may be repeated.")  # fmt: skip
+@given_option
 @click.option("--samples", type=click.IntRange(0), default=10, show_default=True,
               help="Samples of the rows that are clustered again; 0 for none.")  # fmt: skip
 @click.option("--share", type=click.FloatRange(0, 1, min_open=True, max_open=True), default=0.8,
@@ -58,6 +68,7 @@ def validate(
     table: str,
     name: str | None,
     parameters: tuple[str, ...],
+    given: tuple[str, ...],
     samples: int,
     share: float,
     nulls: int,
@@ -80,36 +91,78 @@ def validate(
     for path in (output, plot):
         if path is not None and Path(path).exists() and not force:
             raise FileExistsError(f"{path} exists; pass --force to replace it")
-    clustering = None
+    sources = None
     if result.partition("#")[0].endswith(".subscape"):
         # It knows its rows and features, and how the table was read.
-        clustering = the_only(read_files([result], None)[0], result).clustering
-    how = _reading(clustering, {"nominal": nominal, "missing": missing, "scale": scale})
+        sources = with_clusters(read_files([result], None)[0], result)
+        _one_origin(sources, result, name)
+    first = None if sources is None else sources[0].clustering
+    how = _reading(first, {"nominal": nominal, "missing": missing, "scale": scale})
     matrix = read_matrix(table, id_column, labels, how["nominal"], how["missing"], **of_text(text))
-    if clustering is None:
+    if sources is None:
         shape = (matrix.n_rows, len(matrix.feature_names))
-        clustering = the_only(read_files([result], shape)[0], result).clustering
-    entry, finder = _finder(clustering, name, parameters, samples > 0 or nulls > 0)
-    matrix, clustering = matrix.like(clustering, table)
+        sources = with_clusters(read_files([result], shape)[0], result)
+    if plot is not None and len(sources) > 1:
+        raise ValueError(
+            f"--plot draws one clustering, and {result} has {len(sources)}; say which, such as "
+            f"{_title(sources[0], result)}"
+        )
+    entry, finder = _finder(sources[0].clustering, name, parameters, samples > 0 or nulls > 0)
+    aligned = [matrix.like(source.clustering, table) for source in sources]
+    matrix, clusterings = aligned[0][0], [clustering for _, clustering in aligned]
+    if finder is not None:
+        finder = _knowing(entry, finder, matrix, given, sources[0].clustering)
     kind = "axis" if entry is None else entry.kind
     X = matrix.scaled(str(how["scale"]), kind)[0].to_numpy()
     work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
-    report = _validated(X, clustering, finder, samples, share, nulls, seed, work)
-    if wants_json:
-        from subscape.core.plain_values import without_nan
-
-        plain = {key: value for key, value in report.items() if key != "stability"}
-        click.echo(json.dumps(without_nan(plain), indent=1))
-    else:
-        click.echo("\n".join(_as_text(report)))
+    reports = _validated(X, clusterings, finder, samples, share, nulls, seed, work)
+    names = [_title(source, result).rpartition("#")[2] for source in sources]
+    tell(reports, names, wants_json)
     if output is not None:
-        write_records(output, report["clusters"], force=force)
+        write_records(output, records(reports, names), force=force)
     if plot is not None:
-        if report["stability"] is None:
+        if reports[0]["stability"] is None:
             raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
         from subscape.plots.cluster_stability import ClusterStabilityDisplay
 
-        ClusterStabilityDisplay.from_stability(report["stability"]).figure_.savefig(plot)
+        ClusterStabilityDisplay.from_stability(reports[0]["stability"]).figure_.savefig(plot)
+
+
+def _title(source: Source, result: str) -> str:
+    """What one of several clusterings in a file is called."""
+    return f"{result}#{source.name.rpartition('#')[2]}"
+
+
+def _one_origin(sources: list[Source], result: str, name: str | None) -> None:
+    """Refuse clusterings that different finders made, unless the finder is named."""
+    told = [{key: source.clustering.provenance.get(key) for key in ORIGIN} for source in sources]
+    if name is None and any(one != told[0] for one in told):
+        makers = sorted({str(one["algorithm"]) for one in told})
+        raise ValueError(
+            f"{result} holds clusterings that were found in different ways (by "
+            f"{', '.join(makers)}); say which, such as {_title(sources[0], result)}"
+        )
+
+
+def _knowing(
+    entry: Any, finder: Any, matrix: Matrix, given: tuple[str, ...], clustering: SubspaceClustering
+) -> Any:
+    """The finder together with what was known when the result was found."""
+    recorded = clustering.provenance.get("given", ())
+    paths = given or (tuple(recorded) if "given" in entry.takes else ())
+    if not paths:
+        return finder
+    if "given" not in entry.takes:
+        raise ValueError(f"{entry.name} can't make use of --given")
+    for path in paths:
+        if not given and not Path(path.partition("#")[0]).exists():
+            raise ValueError(
+                f"this result was found beside {path}, which is not there; say where it is with "
+                "--given"
+            )
+    from subscape.runs.known import KnowingFinder
+
+    return KnowingFinder(finder, read_known(paths, matrix)[0])
 
 
 def _reading(
@@ -135,7 +188,7 @@ def _finder(
     clustering: SubspaceClustering, name: str | None, given: tuple[str, ...], needed: bool
 ) -> tuple[Any, Any]:
     """The finder that made a clustering, as its file or the user says."""
-    from subscape.finders.registry import FINDERS, find
+    from subscape.finders.catalogue import find, of_role
 
     source = clustering.provenance
     told = source.get("algorithm") if name is None else name
@@ -146,7 +199,7 @@ def _finder(
                 "its parameters with -p), or pass --samples 0 --nulls 0 for the indices alone"
             )
         return None, None
-    if name is None and str(told) not in FINDERS:
+    if name is None and str(told) not in of_role(*REPEATED):
         if needed:
             raise ValueError(
                 f"this result was made by {told}, which no table alone can repeat; name a finder "
@@ -154,11 +207,17 @@ def _finder(
                 "--samples 0 --nulls 0 for the indices alone"
             )
         return None, None
-    entry = find(str(told))
+    entry = find(str(told), *REPEATED)
     finder = entry.make()
     known = finder.get_params()
     same = entry.name == source.get("algorithm")
-    chosen = {k: v for k, v in source.get("parameters", {}).items() if same and k in known}
+    recorded = source.get("parameters", {}) if same else {}
+    # What is no number was written down as text: (3, 2, 1) as well as auto.
+    chosen = {
+        key: typed_value(value) if isinstance(value, str) else value
+        for key, value in recorded.items()
+        if key in known
+    }
     for text in given:
         key, equals, value = text.partition("=")
         if not equals or key not in known:
@@ -170,17 +229,37 @@ def _finder(
 
 
 def _validated(
-    X: Any, clustering: SubspaceClustering, finder: Any, samples: int, share: float, nulls: int,
-    seed: int, work: dict[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    import numpy as np
-
-    from subscape.measures.flats.description_length import description_length
+    X: Any, clusterings: list[SubspaceClustering], finder: Any, samples: int, share: float,
+    nulls: int, seed: int, work: dict[str, Any],
+) -> list[dict[str, Any]]:  # fmt: skip
+    """A report on each clustering; the samples and the null tables are searched once."""
     from subscape.validation.null_test import significance
-    from subscape.validation.stability.clusters import cluster_stability
     from subscape.validation.stability.subsampling import resampling_stability
 
     samples = max(samples, 2) if samples else 0
+    again = tested = None
+    if samples:
+        again = resampling_stability(
+            finder, X, n_samples=samples, share=share, reference=False, random_state=seed,
+            **work,
+        )  # fmt: skip
+    if nulls:
+        tested = significance(finder, X, n_null=nulls, random_state=seed, **work)
+    return [_report(X, one, again, tested, samples, nulls) for one in clusterings]
+
+
+def _report(
+    X: Any, clustering: SubspaceClustering, again: Any, tested: Any, samples: int, nulls: int
+) -> dict[str, Any]:
+    import numpy as np
+
+    from subscape.measures.flats.description_length import description_length
+    from subscape.validation.stability.clusters import (
+        cluster_stability,
+        distance_between_runs,
+        nearest_clusterings,
+    )
+
     bits = description_length(X, clustering)
     report: dict[str, Any] = {
         "result": repr(clustering),
@@ -195,26 +274,29 @@ def _validated(
     }
     unknown = np.full(clustering.n_clusters, np.nan)
     stability = recovered = p_values = unknown
-    if samples:
-        again = resampling_stability(
-            finder, X, n_samples=samples, share=share, reference=False, random_state=seed,
-            **work,
-        )  # fmt: skip
+    if again is not None:
         runs = again.runs[0]
         if any(c.kind != clustering.kind for run in runs for c in run.clusterings):
             # Labels have no subspaces that could come back.
             report["by_rows"] = True
             runs = [replace(run, clusterings=_by_rows(run.clusterings)) for run in runs]
-        found = cluster_stability(clustering.rows_only() if report["by_rows"] else clustering, runs)
+        own = clustering.rows_only() if report["by_rows"] else clustering
+        several = any(len(run.clusterings) > 1 for run in runs)
+        runs = nearest_clusterings(own, runs) if several else runs
+        between = distance_between_runs(runs) if several else float(again.values[0])
+        found = cluster_stability(own, runs)
         stability, recovered = found.stability, found.recovered
         report |= {
             "whole_stability": found.whole, "failed": found.n_failed, "stability": found,
-            "between_samples": float(again.values[0]),
+            "between_samples": between,
         }  # fmt: skip
-    if nulls:
-        tested = significance(finder, X, n_null=nulls, random_state=seed, **work)
-        report["p_value"] = tested.p_value
+    if tested is not None:
         p_values = _p_values(X, clustering, tested)
+        # The test is of all that the finder found; of one clustering among several, the best of
+        # its clusters speaks, whose p-value is corrected for those of all.
+        report["p_value"] = tested.p_value
+        if len(tested.clusterings[0]) > 1 and not np.isnan(p_values).any():
+            report |= {"p_value": float(np.min(p_values)), "p_value_of_all": tested.p_value}
     report["clusters"] = [
         {
             "cluster": k,
@@ -249,59 +331,3 @@ def _p_values(X: Any, clustering: SubspaceClustering, tested: Any) -> Any:
     # Statistics are put on the scale of the null tables by a shift and a factor.
     slope = np.ptp(standardised) / np.ptp(raw)
     return max_statistic_test(standardised[0] + slope * (own - raw[0]), tested.cluster_null)
-
-
-def _as_text(report: dict[str, Any]) -> list[str]:
-    lines = [report["result"], f"description length: saves {report['saved']:.1%} of the bits"]
-    if report["whole_stability"] is not None:
-        failed = f", {report['failed']} failed" if report["failed"] else ""
-        lines.append(
-            f"stability: {number(report['whole_stability'], 3)} (1 is perfect) over "
-            f"{report['samples']} samples{failed}; between samples "
-            f"{number(1 - report['between_samples'], 3)}"
-            + ("; by rows alone, for lack of subspaces" if report["by_rows"] else "")
-        )
-    if report["p_value"] is not None:
-        lines.append(
-            f"significance: p = {report['p_value']:.3g} against {report['nulls']} tables "
-            "without clusters"
-        )
-    head = ("cluster", "rows", "dims", "stability", "comes back in", "p")
-    rows = [
-        (
-            str(record["cluster"]), number(record["rows"]), number(record["dims"], 3),
-            number(record["stability"], 3),
-            "" if record["recovered"] != record["recovered"] else f"{record['recovered']:.0%}",
-            number(record["p_value"], 3),
-        )
-        for record in report["clusters"]
-    ]  # fmt: skip
-    return [*lines, "", *columns([head, *rows], "rrrrrr"), "", _verdict(report)]
-
-
-def _verdict(report: dict[str, Any]) -> str:
-    """What it comes to, in a sentence."""
-    clusters = report["clusters"]
-    if report["whole_stability"] is None and report["p_value"] is None:
-        return "Neither stability nor significance was looked at."
-    good = [
-        record["cluster"]
-        for record in clusters
-        if not record["stability"] < STABLE and not record["p_value"] > SIGNIFICANCE_LEVEL
-    ]
-    if report["p_value"] is not None and report["p_value"] > SIGNIFICANCE_LEVEL:
-        return "Tables without clusters give as much: no cluster should be trusted."
-    rule = " and ".join(
-        part
-        for part, known in (
-            (f"stability of at least {STABLE}", report["whole_stability"]),
-            (f"p of at most {SIGNIFICANCE_LEVEL}", report["p_value"]),
-        )
-        if known is not None
-    )
-    if len(good) == len(clusters):
-        return f"All clusters can be trusted ({rule})."
-    if not good:
-        return f"No cluster can be trusted (that takes a {rule})."
-    named = ", ".join(map(str, good))
-    return f"{len(good)} of {len(clusters)} clusters can be trusted ({rule}): {named}."

@@ -44,8 +44,13 @@ class EvidenceAccumulation(RowMethod):
 
     Notes
     -----
-    Joint votes of two rows are divided by the number of members that have both in clusters. All
-    pairs of rows are compared: 20,000 rows, which need 5 GB, are the most.
+    All pairs of rows are compared: 20,000 rows, which need 5 GB, are the most.
+
+    Differences from the paper
+    --------------------------
+    - Complete ``linkage`` is ours; the paper has single and average.
+    - The paper knows no noise: ``noise`` is ours. Joint votes of two rows are divided by the number
+      of members that have both in clusters.
 
     References
     ----------

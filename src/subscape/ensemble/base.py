@@ -23,6 +23,7 @@ from subscape.core.errors import (
 from subscape.core.subspaces import WeightedSubspaces
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, by_first_row, forget
+from subscape.finders.published import Published
 from subscape.measures.projective import lac_weights
 from subscape.measures.stacked import Stack, stack
 from subscape.parallel.progress import Watch
@@ -42,7 +43,7 @@ COMMON: dict[str, list[Any]] = {
 }
 
 
-class ConsensusMethod(ClusterMixin, BaseEstimator):
+class ConsensusMethod(Published, ClusterMixin, BaseEstimator):
     """Base of the estimators that merge an ensemble into one clustering.
 
     A subclass lists its parameters in ``__init__`` and ``_parameter_constraints`` and implements

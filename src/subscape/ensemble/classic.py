@@ -139,10 +139,12 @@ class CSPA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
-    Notes
-    -----
-    How often two rows are joined is divided by the geometric mean of the numbers of members voting
-    on each of them. The cut by the spectrum never spells out the pairs.
+    Differences from the paper
+    --------------------------
+    - The paper cuts the graph with METIS (``partitioner="metis"``). The cut by the spectrum, our
+      default, never spells out the pairs, and leaves parts of unequal size alone.
+    - The paper knows no noise: ``noise`` is ours. How often two rows are joined is divided by the
+      geometric mean of the numbers of members voting on each of them.
 
     References
     ----------
@@ -188,6 +190,12 @@ class HGPA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    Differences from the paper
+    --------------------------
+    - The paper cuts the hypergraph with HMETIS. ``partitioner="metis"`` comes nearest to it: METIS
+      on the graph with a vertex in the middle of every hyperedge.
+    - The paper knows no noise: ``noise`` is ours.
+
     References
     ----------
     A. Strehl, J. Ghosh, Journal of Machine Learning Research 3, 2002, 583-617,
@@ -229,10 +237,12 @@ class MCLA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
-    Notes
-    -----
-    Ties go to the group with more clusters that have the row, then to the first; the paper breaks
-    them at random.
+    Differences from the paper
+    --------------------------
+    - The paper groups clusters with METIS (``partitioner="metis"``).
+    - The paper knows no noise: ``noise`` is ours.
+    - Always: ties go to the group with more clusters that have the row, then to the first; the
+      paper breaks them at random.
 
     References
     ----------
@@ -283,6 +293,11 @@ class HBGF(RowMethod):
     ----------
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
+
+    Differences from the paper
+    --------------------------
+    - None in how the graph is cut: both values of ``partitioner`` are the authors' own.
+    - The paper knows no noise: ``noise`` is ours.
 
     References
     ----------

@@ -96,8 +96,17 @@ class ClusterBasedPCE(ConsensusMethod):
     The defaults were chosen on tables, real and planted, that the paper doesn't use. Groups of one
     vote, however they are made, may hold shared-out clusters only, which then win no row and are
     lost; the steps from the nearest members lose few. Where one vote around medoids loses none,
-    both come equally near to the classes. The plain mean gave much better feature weights than
-    eq. 22.
+    both come equally near to the classes. The plain mean gave much better feature weights than eq.
+    22.
+
+    Differences from the paper
+    --------------------------
+    - The paper votes once (``refine=False``), and leaves open how clusters are grouped: around the
+      members nearest to the ensemble is ours, and as published we take
+      ``metaclustering="kmedoids"``.
+    - The paper shares rows where members do (``assignment="auto"``), and has the feature weights of
+      eq. 22 (``feature_rule="paper"``).
+    - The paper knows no noise: ``noise`` is ours.
 
     References
     ----------

@@ -95,15 +95,21 @@ class EMPCE(ConsensusMethod):
 
     Notes
     -----
-    Rebuilt from the objective as the later paper states it [1]_; there the inner sum runs over all
-    rows, which would leave nothing to optimise. Here it runs over the ensemble's clusters for the
-    same row. Starts are drawn as in k-means++. Oriented members take part with the feature weights
-    that LAC's rule gives their clusters in the table.
+    Starts are drawn as in k-means++. Oriented members take part with the feature weights that LAC's
+    rule gives their clusters in the table.
 
     The members of a row differ among themselves, which adds the same cost to all clusters and makes
     the shares still more even. From some alpha on (:func:`meeting_alpha`) the search ends where all
     clusters have the mean weights and every row is shared equally. For LAC's ensembles on the
     paper's tables, columns of standard deviation 1, that alpha is below 1.7, hence our default.
+
+    Differences from the paper
+    --------------------------
+    - The paper has ``alpha=2`` and keeps the shares of the rows (``assignment="soft"``).
+    - The paper knows no noise: ``noise`` is ours.
+    - Always: rebuilt from the objective as the later paper states it [1]_; there the inner sum runs
+      over all rows, which would leave nothing to optimise. Here it runs over the ensemble's
+      clusters for the same row.
 
     References
     ----------

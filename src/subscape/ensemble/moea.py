@@ -82,11 +82,18 @@ class MOEAPCE(ConsensusMethod):
 
     Notes
     -----
-    The later paper gives the objectives, the population and the noise; the rest is ours: selection
-    by dominance and contribution to the hypervolume, matching of the parents' clusters, and an
-    archive that replaces a solution only where the hypervolume doesn't fall. Members start the
-    search, merged or split to K clusters; oriented members take part with the feature weights that
-    LAC's rule gives their clusters in the table.
+    Members start the search, merged or split to K clusters; oriented members take part with the
+    feature weights that LAC's rule gives their clusters in the table.
+
+    Differences from the paper
+    --------------------------
+    - The paper's noise has ``mutation_scale=1``, its result keeps the memberships
+      (``assignment="soft"``), and memberships and weights are crossed independently
+      (``couple=False``).
+    - The paper knows no noise among the rows: ``noise`` is ours.
+    - Always: the later paper gives the objectives, the population and the noise; the rest is ours:
+      selection by dominance and contribution to the hypervolume, matching of the parents' clusters,
+      and an archive that replaces a solution only where the hypervolume doesn't fall.
 
     References
     ----------

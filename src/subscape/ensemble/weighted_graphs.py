@@ -56,9 +56,15 @@ class WSPA(_WeightedMethod):
 
     Notes
     -----
-    Distances are measured in columns scaled to standard deviation 1: the paper's formula depends
-    on the units. Its third method, WSBPA, has the mean feature weights, which the consensus of all
+    The paper's third method, WSBPA, has the mean feature weights, which the consensus of all
     methods here has.
+
+    Differences from the paper
+    --------------------------
+    - The paper cuts the graph with METIS (``partitioner="metis"``).
+    - The paper knows no noise: ``noise`` is ours.
+    - Always: distances are measured in columns scaled to standard deviation 1, since the paper's
+      formula depends on the units.
 
     References
     ----------
@@ -104,6 +110,13 @@ class WBPA(_WeightedMethod):
     ----------
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
+
+    Differences from the paper
+    --------------------------
+    - The paper cuts the graph with METIS (``partitioner="metis"``).
+    - The paper knows no noise: ``noise`` is ours.
+    - Always: distances are measured in columns scaled to standard deviation 1, as for
+      :class:`WSPA`.
 
     References
     ----------

@@ -20,8 +20,7 @@ from subscape.core.errors import count
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.finders.classes.class_score import ClassScorer
 from subscape.finders.classes.level_table import LevelTable, columns_of_levels
-from subscape.finders.density.gaps import gap_groups
-from subscape.finders.density.subspaces import density_views, standardised
+from subscape.finders.density.subspaces import standardised
 from subscape.finders.density.valleys import valley_score
 from subscape.tables.table import Table
 from subscape.validation.class_test import best_classes, class_test
@@ -29,7 +28,7 @@ from subscape.validation.stability.clusters import best_jaccard
 
 from .information import canonical, novelty
 from .preparation import Prepared
-from .shapes import MOST_COLUMNS, Shapes, find_shapes
+from .shapes import MOST_COLUMNS, find_shapes, shapes_again
 
 #: Classes are looked for if so many columns hold levels, and they are this share of all.
 FEWEST_LEVELLED = 3
@@ -201,7 +200,7 @@ def shapes_view(
     points = standardised(X[:, columns]) @ found.basis
 
     def again(sample: IndexArray) -> IntArray:
-        return _shapes_again(standardised(X[np.ix_(sample, columns)]), found)
+        return shapes_again(standardised(X[np.ix_(sample, columns)]), found)
 
     def gain(labels: IntArray) -> float:
         return float(valley_score(points, labels).gain)
@@ -220,14 +219,6 @@ def shapes_view(
         again=again,
         gain=gain,
     )
-
-
-def _shapes_again(table: FloatArray, found: Shapes) -> IntArray:
-    """The same search on other rows: by gaps where these were seen, else by valleys."""
-    if found.by == "gaps":
-        return gap_groups(table @ found.basis, 0.5 * found.score).labels
-    views = density_views(table, most=1)
-    return views[0].labels.astype(np.int64) if views else np.zeros(len(table), dtype=np.int64)
 
 
 # -- how an idea comes back on samples ------------------------------------------------------------

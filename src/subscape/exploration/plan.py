@@ -5,7 +5,6 @@ The plan is a function of the table's shape, the effort and the seed alone.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -18,17 +17,12 @@ from scipy import sparse
 
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.files.atomic import write_text_atomically
+from subscape.finders.catalogue import find
 from subscape.runs.identity import environment, fingerprint
 from subscape.tables.table import Table
 
 EFFORTS = ("quick", "normal", "thorough")
 
-#: Finders that are not Subscape's own: what do subspaces add to these?
-BASELINES = {
-    "KMeans": "sklearn.cluster",
-    "GaussianMixture": "sklearn.mixture",
-    "HDBSCAN": "sklearn.cluster",
-}
 #: Finders whose time grows with the square of the rows get at most so many.
 MOST_ROWS_SQUARED = 3000
 #: Finders of dense boxes are left out of wider tables.
@@ -70,7 +64,7 @@ class Entry:
 
     def make(self) -> Any:
         """The estimator."""
-        return finder_class(self.finder)(**_listed(self.parameters))
+        return find(self.finder).make(**_listed(self.parameters))
 
     def title(self) -> str:
         """Name and parameters in one line."""
@@ -119,17 +113,6 @@ class Plan:
     def to_json(self) -> str:
         """The plan as text; equal plans give equal text."""
         return json.dumps(asdict(self), indent=1, sort_keys=True) + "\n"
-
-
-def finder_class(name: str) -> Any:
-    """The class of a finder by its name."""
-    if name in BASELINES:
-        return getattr(importlib.import_module(BASELINES[name]), name)
-    for package in ("subscape.finders",):
-        found = getattr(importlib.import_module(package), name, None)
-        if found is not None:
-            return found
-    raise SubscapeError(f"there is no finder {name!r}")
 
 
 def make_plan(

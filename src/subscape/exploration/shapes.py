@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.metrics import adjusted_rand_score
 
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.density.gaps import gap_groups, widest_gap
@@ -28,6 +29,8 @@ PRINCIPAL = 3
 LEAST_WIDTH = float(np.log(1.5))
 #: Tables without groups until the first decision.
 FEWEST_TABLES = 10
+#: Samples on which valleys and gaps are compared.
+N_SAMPLES = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,7 @@ def search_shapes(table: FloatArray) -> ShapeScores:
     views = density_views(table, most=1)
     view = views[0] if views else None
     places = _places(table, view)
-    gaps = [widest_gap(table @ place).width for place in places]
+    gaps = [_gap_score(table @ place) for place in places]
     best = int(np.argmax(gaps)) if gaps else -1
     return ShapeScores(
         valley=0.0 if view is None else float(view.valleys.gain),
@@ -90,6 +93,12 @@ def search_shapes(table: FloatArray) -> ShapeScores:
         view=view,
         place=places[best] if gaps else None,
     )
+
+
+def _gap_score(points: FloatArray) -> float:
+    """Score of the clearest gap; 0 if it is too narrow to be one."""
+    gap = widest_gap(points)
+    return gap.score if gap.width >= LEAST_WIDTH else 0.0
 
 
 def _places(table: FloatArray, view: DensityView | None) -> list[FloatArray]:
@@ -148,8 +157,7 @@ def find_shapes(
         best = search_shapes(searched)
         maxima = _null_scores(searched, best, n_tables, seed, tell)
         p_valley, p_gap = _p_values(best, maxima)
-        least = max(LEAST_WIDTH, *(max(gap) for _, gap in maxima.values())) if maxima else np.inf
-        found = _chosen(searched, best, p_valley, p_gap, least)
+        found = _chosen(searched, best, p_valley, p_gap, rng)
     labels = _for_all(table, rows, found.labels, found.basis)
     return Shapes(
         labels, found.by, found.basis, found.columns, found.score, found.p_value,
@@ -165,7 +173,7 @@ def _null_scores(
     tell: Callable[[int, int], Any] | None,
 ) -> dict[str, tuple[list[float], list[float]]]:
     """Valleys and gaps of tables without groups, by kind of table, until the answer is clear."""
-    if best.valley <= 0 and best.gap < LEAST_WIDTH:
+    if best.valley <= 0 and best.gap <= 0:
         return {}
     basis = best.view.place.basis if best.view is not None else best.place
     models: dict[str, Any] = {
@@ -207,13 +215,17 @@ def _p_values(
         max(gumbel_p_value(score, each[which]) for each in maxima.values()) if score > 0 else 1.0
         for which, score in enumerate((best.valley, best.gap))
     ]
-    return found[0], found[1] if best.gap >= LEAST_WIDTH else 1.0
+    return found[0], found[1]
 
 
 def _chosen(
-    table: FloatArray, best: ShapeScores, p_valley: float, p_gap: float, least: float
+    table: FloatArray,
+    best: ShapeScores,
+    p_valley: float,
+    p_gap: float,
+    rng: np.random.Generator,
 ) -> Shapes:
-    """Valleys or gaps: the finer of the two if both are sure, else the surer one."""
+    """Valleys or gaps: what comes back better on samples if both are sure, else the surer one."""
     options = []
     if best.view is not None:
         place = best.view.place
@@ -228,16 +240,36 @@ def _chosen(
             )
         )
     if best.place is not None and best.gap > 0:
-        labels = gap_groups(table @ best.place, min(least, best.gap)).labels
+        labels = gap_groups(table @ best.place, LEAST_WIDTH).labels
         columns = tuple(np.flatnonzero(np.abs(best.place).max(axis=1) > 1e-9).tolist())
         options.append(Shapes(labels, "gaps", best.place, columns, best.gap, min(1.0, 2 * p_gap)))
     if not options:
         nothing = np.zeros(len(table), dtype=np.int64)
         return Shapes(nothing, "valleys", np.eye(table.shape[1])[:, :2], (), 0.0, 1.0)
     sure = [one for one in options if one.p_value <= SIGNIFICANCE_LEVEL and one.n_groups > 1]
+    if len(sure) == 2:
+        return max(sure, key=lambda one: (round(_returns(table, one, rng), 1), one.n_groups))
     if sure:
-        return max(sure, key=lambda one: one.n_groups)
+        return sure[0]
     return min(options, key=lambda one: one.p_value)
+
+
+def _returns(table: FloatArray, found: Shapes, rng: np.random.Generator) -> float:
+    """Agreement with what is found on a few samples of the rows."""
+    agreements = []
+    for _ in range(N_SAMPLES):
+        rows = np.sort(rng.choice(len(table), int(0.7 * len(table)), replace=False))
+        labels = shapes_again(standardised(table[rows]), found)
+        agreements.append(adjusted_rand_score(found.labels[rows], labels))
+    return float(np.mean(agreements))
+
+
+def shapes_again(table: FloatArray, found: Shapes) -> IntArray:
+    """The same search on other rows: by gaps where these were seen, else by valleys."""
+    if found.by == "gaps":
+        return gap_groups(table @ found.basis, LEAST_WIDTH).labels
+    views = density_views(table, most=1)
+    return views[0].labels.astype(np.int64) if views else np.zeros(len(table), dtype=np.int64)
 
 
 def _large(labels: IntArray, n_rows: int) -> IntArray:

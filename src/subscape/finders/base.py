@@ -28,6 +28,8 @@ from subscape.parallel.progress import Step, Watch, best_of
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
 
+from .published import Published
+
 __all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_of"]
 
 
@@ -41,7 +43,7 @@ class Found(NamedTuple):
     others: tuple[SubspaceClustering, ...] = ()
 
 
-class SubspaceFinder(ClusterMixin, BaseEstimator):
+class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
     """Base of the estimators that find one subspace clustering.
 
     A subclass lists its parameters in ``__init__`` and ``_parameter_constraints`` and implements

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from subscape.core.errors import count
-from subscape.exploration.plan import BASELINES
+from subscape.finders.catalogue import of_role
 from subscape.validation.criteria import smallest_cluster
 
 from .cards import Card, cards
@@ -141,12 +141,8 @@ def _truths(study: Study) -> list[dict[str, Any]]:
 # -- what did subspaces add? Which views plain clusterings of all features found, and which --------
 
 
-#: How the baselines are called in sentences.
-WORDS = {
-    "KMeans": "k-means",
-    "GaussianMixture": "a Gaussian mixture",
-    "HDBSCAN": "HDBSCAN",
-}
+#: Finders without subspaces.
+BASELINES = of_role("baseline")
 
 
 class Origin(NamedTuple):
@@ -200,7 +196,7 @@ def answer(study: Study) -> str:
     if not tried:
         return "No baseline has a result to compare with."
     honest = {view.number for view in study.significant_views}
-    who = _joined([WORDS[name] for name in tried])
+    who = _joined([BASELINES[name].spoken or name for name in tried])
     if not honest:
         return f"Neither {who} nor any finder of subspaces found more here than chance would give."
     hidden = [o.number for o in origins(study) if o.number in honest and not o.plain]

@@ -7,6 +7,7 @@ runs scikit-learn's own checks; :func:`check_finder` runs ours, on top of them.
 
 from __future__ import annotations
 
+import inspect
 import os
 import tempfile
 import warnings
@@ -23,7 +24,12 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, FewDistinctRowsWarning
 from subscape.core.types import FloatArray
 
+from .parameters import check_refused
+
 Check = Callable[[Any], None]
+
+#: Parameters that number features: there can't be more of them than the table has.
+FEATURE_COUNTS = ("avg_dims", "subspace_dim", "flat_dim", "enough_dims")
 
 #: Name -> check; filled by the decorator below, in the order of the cases.
 FINDER_CHECKS: dict[str, Check] = {}
@@ -69,22 +75,42 @@ def example_table(n_rows: int = 90, n_features: int = 6) -> FloatArray:
     return X
 
 
-def fitted(finder: Any, X: Any, **parameters: Any) -> Any:
+#: Parameters that say how much work is done; the checks are about answers, not about quality.
+BRIEF = {"n_init": 2, "n_repeats": 2, "n_base": 20, "n_escapes": 0, "population": 4}
+
+
+def brief(finder: Any) -> Any:
+    """The finder with less work than by default.
+
+    >>> from subscape.finders import CondEns
+    >>> brief(CondEns())
+    CondEns(n_init=2, n_repeats=2)
+    """
+    known = finder.get_params()
+    if "n_swaps" in known:
+        return finder.set_params(n_swaps=1)
+    return finder.set_params(**{name: BRIEF[name] for name in BRIEF if name in known})
+
+
+def fitted(finder: Any, X: Any, given: Any = None, **parameters: Any) -> Any:
     """A clone fitted to ``X``, with a fixed seed; budgets and lost clusters may be warned about."""
-    finder = clone(finder).set_params(**_fixed_seed(finder), **parameters)
+    finder = clone(finder).set_params(**fixed_seed(finder), **parameters)
+    known = {} if given is None else {"given": given}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DroppedClusterWarning)
-        return finder.fit(X)
+        return finder.fit(X, **known)
 
 
-def _fixed_seed(finder: Any) -> dict[str, Any]:
+def fixed_seed(finder: Any) -> dict[str, Any]:
     return {"random_state": 0} if "random_state" in finder.get_params() else {}
 
 
-def _expect(error: type[Exception] | tuple[type[Exception], ...], finder: Any, X: Any) -> str:
+def _expect(
+    error: type[Exception] | tuple[type[Exception], ...], finder: Any, X: Any, **known: Any
+) -> str:
     try:
-        clone(finder).fit(X)
+        clone(finder).fit(X, **known)
     except error as caught:
         if len(str(caught)) < 20:
             raise AssertionError(f"the message is too short to help: {caught}") from None
@@ -92,13 +118,13 @@ def _expect(error: type[Exception] | tuple[type[Exception], ...], finder: Any, X
     raise AssertionError("no error was raised")
 
 
-def _same(a: NDArray[Any], b: NDArray[Any], what: str) -> None:
+def same(a: NDArray[Any], b: NDArray[Any], what: str) -> None:
     if not np.array_equal(a, b):
         differing = int((np.asarray(a) != np.asarray(b)).sum())
         raise AssertionError(f"{what}: {differing} of {len(a)} labels differ")
 
 
-def _require(condition: bool, message: str) -> None:
+def require(condition: bool, message: str) -> None:
     if not condition:
         raise AssertionError(message)
 
@@ -110,7 +136,7 @@ def _require(condition: bool, message: str) -> None:
 def check_no_rows_columns_or_table(finder: Any) -> None:
     _expect(ValueError, finder, np.empty((0, 3)))
     _expect(ValueError, finder, np.empty((3, 0)))
-    _require("2D" in _expect(ValueError, finder, np.arange(5.0)), "1-D input: say 2D array")
+    require("2D" in _expect(ValueError, finder, np.arange(5.0)), "1-D input: say 2D array")
 
 
 @finder_check
@@ -120,7 +146,7 @@ def check_more_clusters_than_rows(finder: Any) -> None:
         return
     finder.set_params(n_clusters=8)
     message = _expect(ValueError, finder, example_table()[:5])
-    _require("8" in message and "5" in message, f"name both numbers, not: {message}")
+    require("8" in message and "5" in message, f"name both numbers, not: {message}")
 
 
 @finder_check
@@ -128,20 +154,20 @@ def check_infinite_and_missing(finder: Any) -> None:
     X = example_table()
     X[3, 2] = X[4, 2] = np.inf
     message = _expect(ValueError, finder, X)
-    _require("2 values" in message and "column 2" in message, f"count and place, not: {message}")
+    require("2 values" in message and "column 2" in message, f"count and place, not: {message}")
     X[3, 2] = X[4, 2] = np.nan
     if getattr(finder, "_accepts_missing", False):
         fitted(finder, X)
         return
     message = _expect(ValueError, finder, X)
-    _require("2 values" in message and "impute" in message, f"say how to impute: {message}")
+    require("2 values" in message and "impute" in message, f"say how to impute: {message}")
 
 
 @finder_check
 def check_text_and_complex(finder: Any) -> None:
     X = example_table().astype(object)
     X[:, 1] = "red"
-    _require("column 1" in _expect((ValueError, TypeError), finder, X), "name the text column")
+    require("column 1" in _expect((ValueError, TypeError), finder, X), "name the text column")
     _expect((ValueError, TypeError), finder, example_table() + 1j)
 
 
@@ -151,10 +177,10 @@ def check_sparse(finder: Any) -> None:
 
     X = sparse.csr_array(example_table())
     if getattr(finder, "_accepts_sparse", False):
-        _same(fitted(finder, X).labels_, fitted(finder, X.toarray()).labels_, "sparse and dense")
+        same(fitted(finder, X).labels_, fitted(finder, X.toarray()).labels_, "sparse and dense")
         return
     message = _expect((ValueError, TypeError), finder, X)
-    _require("sparse" in message, f"say that sparse input is not taken: {message}")
+    require("sparse" in message, f"say that sparse input is not taken: {message}")
 
 
 # -- cases 9-12: shapes and parameters ------------------------------------------------------------
@@ -165,13 +191,13 @@ def check_result(finder: Any) -> None:
     X = example_table()
     finder = fitted(finder, X)
     found = finder.clustering_
-    _require(isinstance(found, SubspaceClustering), "clustering_ must be a SubspaceClustering")
-    _require(found.shape == X.shape, f"clustering_ is over {found.shape}, the table {X.shape}")
-    _require(finder.labels_.shape == (len(X),), "labels_ must be 1-D, one per row")
-    _require(finder.labels_.dtype.kind == "i", "labels_ must be integers")
-    _same(finder.labels_, found.labels(), "labels_ and clustering_.labels()")
-    _require(finder.n_iter_ >= 1, "n_iter_ must be at least 1")
-    _require(found.provenance["algorithm"] == type(finder).__name__, "provenance names the finder")
+    require(isinstance(found, SubspaceClustering), "clustering_ must be a SubspaceClustering")
+    require(found.shape == X.shape, f"clustering_ is over {found.shape}, the table {X.shape}")
+    require(finder.labels_.shape == (len(X),), "labels_ must be 1-D, one per row")
+    require(finder.labels_.dtype.kind == "i", "labels_ must be integers")
+    same(finder.labels_, found.labels(), "labels_ and clustering_.labels()")
+    require(finder.n_iter_ >= 1, "n_iter_ must be at least 1")
+    require(found.provenance["algorithm"] == type(finder).__name__, "provenance names the finder")
 
 
 @finder_check
@@ -180,12 +206,45 @@ def check_predict_refuses_other_columns(finder: Any) -> None:
         return
     X = example_table()
     finder = fitted(finder, X)
-    _require(finder.predict(X).shape == (len(X),), "predict gives one label per row")
+    require(finder.predict(X).shape == (len(X),), "predict gives one label per row")
     try:
         finder.predict(X[:, :-1])
     except ValueError:
         return
     raise AssertionError("predict accepts a table with another number of columns")
+
+
+@finder_check
+def check_parameters_out_of_range(finder: Any) -> None:
+    X = example_table()
+    check_refused(finder, X)
+    before = finder.get_params()
+    for name in [name for name in FEATURE_COUNTS if name in before]:
+        finder.set_params(**{name: X.shape[1] + 1})
+        message = _expect(ValueError, finder, X)
+        require(name in message, f"name {name}, which is more than the features: {message}")
+        finder.set_params(**{name: before[name]})
+
+
+@finder_check
+def check_given_clusterings(finder: Any) -> None:
+    """What is known is of the same rows, and has clusters to differ from."""
+    if "given" not in inspect.signature(finder.fit).parameters:
+        return
+    X = example_table()
+    known = np.arange(len(X)) % 3
+    for given, word in (
+        (known[:-1], "89 rows"), (np.zeros(len(X), int), "1 cluster"), ([], "empty"),
+        (np.full(len(X), -1), "0 clusters"), ([known, known[:-1]], "given clustering 1"),
+    ):  # fmt: skip
+        message = _expect(ValueError, finder, X, given=given)
+        require(word in message, f"say {word!r}, not: {message}")
+    given = known.copy()
+    given[::7] = -1
+    before = given.copy()
+    found = fitted(finder, X, given=given)
+    require(found.labels_.shape == (len(X),), "rows in no known cluster are rows all the same")
+    require(np.array_equal(given, before), "fit changed what was given")
 
 
 @finder_check
@@ -195,7 +254,7 @@ def check_one_row_one_cluster(finder: Any) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         finder = fitted(finder, np.array([[1.0, 2.0, 3.0]]))
-    _require(finder.labels_.shape == (1,), "a single row must get a label")
+    require(finder.labels_.shape == (1,), "a single row must get a label")
 
 
 # -- cases 13-18: degenerate and extreme tables ---------------------------------------------------
@@ -210,9 +269,9 @@ def check_constant_column(finder: Any) -> None:
         found = fitted(finder, X).clustering_
     if not getattr(finder, "_drops_constant", True):
         return
-    _require(not found.subspaces.relevance[:, 4].any(), "a constant column counts as relevant")
+    require(not found.subspaces.relevance[:, 4].any(), "a constant column counts as relevant")
     told = [w for w in caught if "constant" in str(w.message)]
-    _require(len(told) == 1, f"warn once about the constant column, not {len(told)} times")
+    require(len(told) == 1, f"warn once about the constant column, not {len(told)} times")
 
 
 @finder_check
@@ -222,8 +281,8 @@ def check_identical_rows(finder: Any) -> None:
         finder = fitted(finder, np.tile([1.0, 2.0, 3.0, 4.0], (30, 1)))
     if not getattr(finder, "_drops_constant", True):
         return
-    _require(set(finder.labels_) == {0}, "identical rows must form one cluster")
-    _require(any(w.category is FewDistinctRowsWarning for w in caught), "warn about it")
+    require(set(finder.labels_) == {0}, "identical rows must form one cluster")
+    require(any(w.category is FewDistinctRowsWarning for w in caught), "warn about it")
 
 
 @finder_check
@@ -235,7 +294,7 @@ def check_few_distinct_rows(finder: Any) -> None:
         warnings.simplefilter("ignore")
         found = fitted(finder, X)
     for group in (found.labels_[:15], found.labels_[15:]):
-        _require(len(set(group)) == 1, "equal rows must get equal labels")
+        require(len(set(group)) == 1, "equal rows must get equal labels")
 
 
 @finder_check
@@ -248,21 +307,21 @@ def check_extreme_scales(finder: Any) -> None:
                 warnings.simplefilter("error", RuntimeWarning)
                 scaled = fitted(finder, X * scale).labels_
         except ValueError as error:
-            _require("scale" in str(error), f"say how to rescale: {error}")
+            require("scale" in str(error), f"say how to rescale: {error}")
         else:
-            _same(scaled, plain, f"values times {scale:g}")
+            same(scaled, plain, f"values times {scale:g}")
 
 
 @finder_check
 def check_float32(finder: Any) -> None:
     X = np.round(example_table() * 64) / 64  # exact in float32, with and without the offset
     plain = fitted(finder, X).labels_
-    _same(fitted(finder, X.astype(np.float32)).labels_, plain, "float32")
+    same(fitted(finder, X.astype(np.float32)).labels_, plain, "float32")
     if getattr(finder, "_centred", True):
         offset = 2.0**15
         moved = fitted(finder, (X + offset).astype(np.float32)).labels_
-        _same(moved, fitted(finder, X + offset).labels_, "float32 with a large offset")
-        _same(moved, plain, "a large offset")
+        same(moved, fitted(finder, X + offset).labels_, "float32 with a large offset")
+        same(moved, plain, "a large offset")
 
 
 # -- cases 19-26: memory, order, parallel runs -----------------------------------------------------
@@ -274,26 +333,26 @@ def check_memory_layouts(finder: Any) -> None:
     plain = fitted(finder, X).labels_
     frozen = X.copy()
     frozen.flags.writeable = False
-    _same(fitted(finder, frozen).labels_, plain, "read-only input")
-    _same(fitted(finder, np.asfortranarray(X)).labels_, plain, "Fortran order")
+    same(fitted(finder, frozen).labels_, plain, "read-only input")
+    same(fitted(finder, np.asfortranarray(X)).labels_, plain, "Fortran order")
     wide = np.repeat(X, 2, axis=1)
-    _same(fitted(finder, wide[:, ::2]).labels_, plain, "strided input")
-    _same(fitted(finder, X.astype(object)).labels_, plain, "objects that are numbers")
+    same(fitted(finder, wide[:, ::2]).labels_, plain, "strided input")
+    same(fitted(finder, X.astype(object)).labels_, plain, "objects that are numbers")
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "table.npy")
         np.save(path, X)
         mapped = np.load(path, mmap_mode="r")
-        _same(fitted(finder, mapped).labels_, plain, "memory-mapped input")
+        same(fitted(finder, mapped).labels_, plain, "memory-mapped input")
         del mapped
     before = X.copy()
     fitted(finder, X)
-    _require(np.array_equal(X, before), "fit changed its input")
+    require(np.array_equal(X, before), "fit changed its input")
 
 
 @finder_check
 def check_integers_and_booleans(finder: Any) -> None:
     X = np.round(example_table() * 10).astype(np.int64)
-    _same(fitted(finder, X).labels_, fitted(finder, X.astype(float)).labels_, "integers")
+    same(fitted(finder, X).labels_, fitted(finder, X.astype(float)).labels_, "integers")
     fitted(finder, np.random.default_rng(0).random((40, 5)) < 0.5)
 
 
@@ -301,23 +360,23 @@ def check_integers_and_booleans(finder: Any) -> None:
 def check_same_bits_for_any_n_jobs(finder: Any) -> None:
     X = example_table()
     first = fitted(finder, X).clustering_
-    _require(fitted(finder, X).clustering_ == first, "two fits with one seed differ")
+    require(fitted(finder, X).clustering_ == first, "two fits with one seed differ")
     if "n_jobs" in finder.get_params():
         for n_jobs in (1, 2):
             again = fitted(finder, X, n_jobs=n_jobs).clustering_
-            _require(again == first, f"n_jobs={n_jobs} changes the result")
+            require(again == first, f"n_jobs={n_jobs} changes the result")
 
 
 @finder_check
 def check_fits_in_threads(finder: Any) -> None:
     X = example_table()
     first = fitted(finder, X).labels_
-    copies = [clone(finder).set_params(**_fixed_seed(finder)) for _ in range(3)]
+    copies = [clone(finder).set_params(**fixed_seed(finder)) for _ in range(3)]
     # Filters are shared by all threads, so they are set once, around them.
     with warnings.catch_warnings(), ThreadPoolExecutor(3) as pool:
         warnings.simplefilter("ignore")
         for done in pool.map(lambda copy: copy.fit(X), copies):
-            _same(done.labels_, first, "fits in threads")
+            same(done.labels_, first, "fits in threads")
 
 
 @finder_check
@@ -325,7 +384,7 @@ def check_feature_names(finder: Any) -> None:
     pandas = __import__("pandas")
     frame = pandas.DataFrame(example_table(), columns=list("abcdef"))
     found = fitted(finder, frame)
-    _require(found.clustering_.feature_names == tuple("abcdef"), "keep the column names")
+    require(found.clustering_.feature_names == tuple("abcdef"), "keep the column names")
 
 
 @finder_check
@@ -333,7 +392,7 @@ def check_budget(finder: Any) -> None:
     if "max_time" not in finder.get_params():
         return
     finder = fitted(finder, example_table(), max_time=1e-9)
-    _require(finder.labels_.shape == (90,), "a cut search must still give its best so far")
+    require(finder.labels_.shape == (90,), "a cut search must still give its best so far")
 
 
 @finder_check
@@ -342,8 +401,8 @@ def check_progress(finder: Any) -> None:
         return
     steps: list[Any] = []
     fitted(finder, example_table(), progress=steps.append)
-    _require(len(steps) > 0, "progress was never called")
-    _require(all(s.algorithm == type(finder).__name__ for s in steps), "steps name the finder")
+    require(len(steps) > 0, "progress was never called")
+    require(all(s.algorithm == type(finder).__name__ for s in steps), "steps name the finder")
 
 
 @finder_check
@@ -363,4 +422,4 @@ def check_wide_table(finder: Any) -> None:
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    _require(peak < 100e6, f"{peak / 1e6:.0f} MB for 30 x 4000: a (p, p) array has 128 MB")
+    require(peak < 100e6, f"{peak / 1e6:.0f} MB for 30 x 4000: a (p, p) array has 128 MB")

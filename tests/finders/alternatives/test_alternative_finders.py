@@ -1,55 +1,29 @@
-"""What all finders of alternatives share: our checks, scikit-learn's, and what ``given`` may be."""
+"""What all finders of alternatives share: what ``given`` may be."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from subscape.core import FewDistinctRowsWarning, SubspaceClustering
 from subscape.datasets import planted_views
-from subscape.finders import alternatives
-from subscape.finders.alternatives.registry import METHODS
+from subscape.finders.catalogue import of_role
 from subscape.measures import adjusted_rand_score
-from subscape.testing.finders import FINDER_CHECKS
+from subscape.testing.finders import brief
 
-#: Less work than by default: the checks are about input and output.
-SMALL = {
-    "CIB": {"n_init": 2},
-    "CondEns": {"n_init": 2, "n_repeats": 2},
-    "MAXIMUS": {"n_init": 2},
-    "MetaClustering": {"n_base": 20},
-}
+METHODS = of_role("alternative")
 
 
 def small(name, **parameters):
     if METHODS[name].random:
         parameters["random_state"] = 0
-    return METHODS[name].make(**SMALL.get(name, {}), **parameters)
+    return brief(METHODS[name].make()).set_params(**parameters)
 
 
-def test_the_registry_is_complete():
-    several_at_once = {"AutoNR", "NrKMeans"}
-    assert set(METHODS) == set(alternatives.__all__) - several_at_once
-    for entry in METHODS.values():
-        assert entry.doi in type(entry.make()).__doc__
-        assert entry.random is ("n_init" in entry.make().get_params() or "n_base" in
-                                entry.make().get_params())  # fmt: skip
-
-
-@pytest.mark.parametrize("check", FINDER_CHECKS)
 @pytest.mark.parametrize("name", METHODS)
-def test_our_checks(name, check):
-    FINDER_CHECKS[check](METHODS[name].make(**SMALL.get(name, {})))
-
-
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
-@parametrize_with_checks(
-    [entry.make(**SMALL.get(name, {})) for name, entry in METHODS.items()],
-    expected_failed_checks=lambda finder: METHODS[type(finder).__name__].exclusions,
-)
-def test_scikit_learns_checks(estimator, check):
-    check(estimator)
+def test_the_catalogue_says_whether_seeds_matter(name):
+    known = METHODS[name].make().get_params()
+    assert METHODS[name].random is ("n_init" in known or "n_base" in known)
 
 
 # -- what is given --------------------------------------------------------------------------------

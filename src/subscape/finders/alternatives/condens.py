@@ -80,12 +80,14 @@ class CondEns(AlternativeFinder):
     n_iter_ : int
         Number of local clusterings.
 
-    Notes
-    -----
-    Ours are: repeated local clusterings (the paper's results vary from run to run), the centred
-    extension (without it a known cluster's rows all fall to the local cluster that is nearest to
-    its mean), weights by the sizes of the known clusters. Rows of no known cluster (−1) are
-    clustered as one more.
+    Differences from the paper
+    --------------------------
+    - Ours are repeated local clusterings (the paper's results vary from run to run; ``n_repeats=1``
+      is as published) and the centred extension (``extension="plain"``), without which a known
+      cluster's rows all fall to the local cluster that is nearest to its mean.
+    - One alternative is found in the paper: ``n_alternatives`` is ours.
+    - Always: local clusterings are weighted by the sizes of the known clusters; rows of no known
+      cluster (−1) are clustered as one more.
 
     References
     ----------

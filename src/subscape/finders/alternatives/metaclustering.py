@@ -81,12 +81,13 @@ class MetaClustering(AlternativeFinder):
     n_iter_ : int
         Number of base clusterings.
 
-    Notes
-    -----
-    The paper shows all groups and knows no given clustering. Ours is the choice: among the more
-    compact half of the representatives (or as many as are needed) the farthest from all that is
-    known or chosen. Ours are also equal clusterings counted once, and weights that multiply squared
-    differences, where the paper does not say what they multiply.
+    Differences from the paper
+    --------------------------
+    - The paper compares clusterings by ``distance="rand"``, as the default does; "ari" is ours.
+    - Always: the paper shows all groups and knows no given clustering. Ours is the choice: among
+      the more compact half of the representatives (or as many as are needed) the farthest from all
+      that is known or chosen. Ours are also equal clusterings counted once, and weights that
+      multiply squared differences, where the paper does not say what they multiply.
 
     References
     ----------

@@ -87,8 +87,16 @@ class CLIQUE(GridFinder):
     Notes
     -----
     One threshold for units of any number of columns favours clusters in few columns; with many
-    columns, rows near the faces of a cluster's boxes are lost. Where the paper leaves the code
-    length of a difference of 0 undefined, it is 0 here.
+    columns, rows near the faces of a cluster's boxes are lost.
+
+    Differences from the paper
+    --------------------------
+    - By default only clusters that tell something new are reported, and only closed units (which no
+      further bin contains) are searched, without the pruning of subspaces; the paper has
+      ``report="all"`` and ``prune=True``.
+    - ``min_rows``, ``max_clusters`` and ``max_dims`` are ours, and so is a number of bins that
+      depends on that of the rows (the paper's experiments have ``n_bins=10``).
+    - Always: where the paper leaves the code length of a difference of 0 undefined, it is 0.
 
     References
     ----------

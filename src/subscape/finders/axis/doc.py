@@ -89,13 +89,20 @@ class DOC(BoxFinder):
 
     Notes
     -----
-    The paper's box is 2 w wide around the seed. Here that only finds the cluster: a feature stays
-    if the cluster's rows are twice as dense in it as the others and if it doesn't merely cut off
-    rows that match in all other features; the ends are those of a truncated normal distribution
-    on an even background. A box that others explain, such as the overlap of two clusters, is
-    dropped. Samples are drawn with replacement, and those that can't lead to a better box are
-    left out in the right proportion rather than drawn, which changes no probability. A missing
-    value never matches.
+    Samples are drawn with replacement, and those that can't lead to a better box are left out in
+    the right proportion rather than drawn, which changes no probability. A missing value never
+    matches.
+
+    Differences from the paper
+    --------------------------
+    - The paper's box is 2 w wide around the seed (``refine=False``). By default that only finds the
+      cluster: a feature stays if the cluster's rows are twice as dense in it as the others and if
+      it doesn't merely cut off rows that match in all other features; the ends are those of a
+      truncated normal distribution on an even background. A box that others explain, such as the
+      overlap of two clusters, is dropped.
+    - ``search_rows=None`` and ``max_samples=None`` are as published: all rows are searched, and the
+      paper's number of samples is always drawn, however large.
+    - ``avg_dims`` is ours, and so are the default values of the paper's parameters.
 
     References
     ----------
@@ -252,10 +259,15 @@ class FastDOC(DOC):
     clustering_, labels_, low_, high_, quality_, seeds_
         As in :class:`DOC`.
 
-    Notes
-    -----
-    With ``enough_dims`` seeds are looked at eight at a time, so that a few more than needed may
-    be. Otherwise the deviations are those of :class:`DOC`.
+    Differences from the paper
+    --------------------------
+    - Boxes are fitted to the data, on a sample of large tables, as those of :class:`DOC`;
+      ``refine=False`` and ``search_rows=None`` are as published.
+    - The rows of many boxes are counted; the paper counts those of a single one per cluster
+      (``strict=True``).
+    - ``avg_dims`` is ours, and so are the default values of the paper's parameters.
+    - Always: with ``enough_dims`` seeds are looked at eight at a time, so that a few more than
+      needed may be.
 
     References
     ----------

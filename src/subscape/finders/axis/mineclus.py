@@ -85,12 +85,20 @@ class MineClus(BoxFinder):
 
     Notes
     -----
-    The paper's windows stay as wide as given. Here they only find the cluster: a feature stays if
-    the cluster's rows are twice as dense in it as the others and if it doesn't merely cut off
-    rows that match in all other features; the ends are those of a truncated normal distribution
-    on an even background. A box that others explain, such as the overlap of two clusters, is
-    dropped. Rows left over stay noise; ``subscape.assign`` puts them into the nearest cluster. A
-    missing value never matches.
+    Rows left over stay noise; ``subscape.assign`` puts them into the nearest cluster. A missing
+    value never matches.
+
+    Differences from the paper
+    --------------------------
+    - The paper's windows stay as wide as given (``refine=False``). By default they only find the
+      cluster: a feature stays if the cluster's rows are twice as dense in it as the others and if
+      it doesn't merely cut off rows that match in all other features; the ends are those of a
+      truncated normal distribution on an even background. A box that others explain, such as the
+      overlap of two clusters, is dropped.
+    - The search ends when there are enough boxes; the paper finds all, drops the weak ones and
+      merges the others (``merge=True``, where ``n_clusters`` is given).
+    - Large tables are sampled (``search_rows=None``: never).
+    - ``avg_dims`` and ``overlap`` are ours.
 
     References
     ----------

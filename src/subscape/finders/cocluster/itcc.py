@@ -66,11 +66,19 @@ class ITCC(SubspaceFinder):
 
     Notes
     -----
+    The origin matters, so columns are not centred, and constant columns are kept.
+
+    Differences from the paper
+    --------------------------
+    - The single moves after convergence are an addition (``local_search=False`` is as published),
+      and so are the many starts (``n_init=1``).
+    - Always: the paper leaves the start, ties and empty clusters open: here a row stays where it is
+      at ties, and an empty cluster takes the row that fits its own worst.
+
+    References
+    ----------
     I. S. Dhillon, S. Mallela and D. S. Modha, *Information-Theoretic Co-clustering*, KDD 2003,
-    doi:10.1145/956750.956764. The paper leaves the start, ties and empty clusters open: here a row
-    stays where it is at ties, and an empty cluster takes the row that fits its own worst. The
-    single moves after convergence are an addition. The origin matters, so columns are not centred,
-    and constant columns are kept.
+    doi:10.1145/956750.956764.
 
     Examples
     --------

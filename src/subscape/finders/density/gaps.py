@@ -42,9 +42,16 @@ class Gap(NamedTuple):
     width: float
     labels: IntArray
 
+    @property
+    def score(self) -> float:
+        """The width times the nats that the labels tell: many groups at once, or equal ones."""
+        sizes = np.bincount(self.labels[self.labels >= 0])
+        shares = sizes[sizes > 0] / max(int(sizes.sum()), 1)
+        return self.width * float(-(shares * np.log(shares)).sum())
+
 
 def widest_gap(points: ArrayLike) -> Gap:
-    """Cut the tree of links where groups lie farthest apart, compared with what holds them.
+    """Cut the tree of links where most groups lie farthest apart, compared with what holds them.
 
     Parameters
     ----------
@@ -93,8 +100,9 @@ def widest_gap(points: ArrayLike) -> Gap:
             float(np.quantile(lengths[inside][home == k], 1 - RIM)) for k in range(len(large))
         )
         width = covered * float(np.log(height / max(longest, 1e-300)))
-        if width > best.width:
-            best = Gap(width, labels)
+        found = Gap(width, labels)
+        if found.score > best.score:
+            best = found
     return best
 
 

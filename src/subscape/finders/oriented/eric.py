@@ -68,12 +68,16 @@ class ERiC(COPAC):
     n_iter_ : int
         Number of settings tried in all rounds.
 
-    Notes
-    -----
+    Differences from the paper
+    --------------------------
+    - ``refine``, the rounds and the choice of the settings (on a sample of ``search_rows``) are
+      additions; as published, ``refine=False`` and ``explained_variance=0.85``.
+    - Always: distances from flats are compared with ``eps`` itself.
+
+    References
+    ----------
     E. Achtert, C. Böhm, H.-P. Kriegel, P. Kröger and A. Zimek, *On Exploring Complex Relationships
-    of Correlation Clusters*, SSDBM 2007, doi:10.1109/SSDBM.2007.21. Distances from flats are
-    compared with ``eps`` itself. The choice of the settings, the rounds and ``refine`` are
-    additions.
+    of Correlation Clusters*, SSDBM 2007, doi:10.1109/SSDBM.2007.21.
 
     Examples
     --------

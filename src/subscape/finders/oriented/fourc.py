@@ -108,12 +108,18 @@ class FourC(SubspaceFinder):
     n_iter_ : int
         Number of settings tried in all rounds.
 
-    Notes
-    -----
+    Differences from the paper
+    --------------------------
+    - ``refine``, the rounds and the choice of the settings (on a sample of ``search_rows``) are
+      additions; as published, ``refine=False``.
+    - The paper compares variances with a share of the largest: ``absolute`` is not in it.
+    - Always: rows that several clusters reach go with their first core; the paper leaves them to
+      the order of the search.
+
+    References
+    ----------
     C. Böhm, K. Kailing, P. Kröger and A. Zimek, *Computing Clusters of Correlation Connected
-    Objects*, SIGMOD 2004, doi:10.1145/1007568.1007620. Rows that several clusters reach go with
-    their first core; the paper leaves them to the order of the search. The choice of the settings,
-    the rounds and ``refine`` are additions.
+    Objects*, SIGMOD 2004, doi:10.1145/1007568.1007620.
 
     Examples
     --------

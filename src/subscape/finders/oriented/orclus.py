@@ -123,14 +123,21 @@ class ORCLUS(SubspaceFinder):
         good, and it may be used to choose ``subspace_dim``.
     n_iter_ : int
 
-    Notes
-    -----
+    Differences from the paper
+    --------------------------
+    - Reassigning until the labels repeat is an addition (``max_iter=1`` is as published). With more
+      rows than are searched that is done in passes over all of them, and the energy is the one
+      after the last pass.
+    - So are the search on a sample of the rows (``search_rows=None``) and the many starts
+      (``n_init=1``).
+    - Always: after each round of merging *all* clusters go to the new dimension, not only the
+      merged ones: otherwise distances with different numbers of terms are compared and final bases
+      are too large. The schedules of k and l are real numbers.
+
+    References
+    ----------
     C. C. Aggarwal and P. S. Yu, *Finding Generalized Projected Clusters in High Dimensional
-    Spaces*, SIGMOD 2000, doi:10.1145/342009.335383. After each round of merging *all* clusters go
-    to the new dimension, not only the merged ones: otherwise distances with different numbers of
-    terms are compared and final bases are too large. The schedules of k and l are real numbers.
-    Reassigning until the labels repeat is an addition. With more rows than are searched that is
-    done in passes over all of them, and the energy is the one after the last pass.
+    Spaces*, SIGMOD 2000, doi:10.1145/342009.335383.
 
     Examples
     --------

@@ -89,13 +89,19 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
         Summed squared distance to the centres.
     n_iter_ : int
 
-    Notes
-    -----
+    Differences from the paper
+    --------------------------
+    - The starts are many and on a sample of the rows; as published, ``n_init=1`` and
+      ``search_rows=None``.
+    - Always: after its first step the algorithm keeps every direction in which the centres differ,
+      so rows are assigned as in the full space and the labels follow the path of k-means from the
+      same start; the steps are therefore those of k-means, and the subspace is read off the centres
+      once, by a singular value decomposition of k rows.
+
+    References
+    ----------
     D. Mautz, W. Ye, C. Plant and C. Böhm, *Towards an Optimal Subspace for K-Means*, KDD 2017,
-    doi:10.1145/3097983.3097989. After its first step the algorithm keeps every direction in which
-    the centres differ, so rows are assigned as in the full space and the labels follow the path of
-    k-means from the same start; the steps are therefore those of k-means, and the subspace is read
-    off the centres once, by a singular value decomposition of k rows.
+    doi:10.1145/3097983.3097989.
 
     Examples
     --------

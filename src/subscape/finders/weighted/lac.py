@@ -101,11 +101,19 @@ class LAC(SubspaceFinder):
 
     Notes
     -----
-    Ours are: the monotone objective (the paper averages within clusters, which rewards clusters of
-    one row), the scaling and the value of h, starts on a sample, and the choice between starts by
-    the objective weighted with the cluster sizes, for "lac" too. A cluster that loses all rows gets
-    the row that is worst placed. Soft memberships are proportional to ``exp(-cost / (2 s))`` with
-    s the mean weighted squared distance of the rows to their centres; the paper has hard ones only.
+    Soft memberships are proportional to ``exp(-cost / (2 s))`` with s the mean weighted squared
+    distance of the rows to their centres.
+
+    Differences from the paper
+    --------------------------
+    - The monotone objective is ours; the paper averages within clusters, which rewards clusters of
+      one row (``objective="lac"``).
+    - So are the scaling (``scale=None`` as published), the value of ``h``, and soft memberships
+      (``assignment``): the paper has hard ones only.
+    - The paper starts once, from the farthest rows (``init="scattered"``, ``n_init=1``), and with
+      all of them (``search_rows=None``).
+    - Always: starts are chosen by the objective weighted with the cluster sizes; a cluster that
+      loses all rows gets the row that is worst placed.
 
     References
     ----------

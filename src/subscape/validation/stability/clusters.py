@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,15 @@ from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.runs.store import Run
 from subscape.validation.criteria import DISSOLVED, STABLE
 
-from .comparison import Comparison, Metric, Sampled, check_place, distance, recovery
+from .comparison import (
+    Comparison,
+    Metric,
+    Sampled,
+    check_place,
+    distance,
+    distances_within,
+    recovery,
+)
 
 #: Jaccard indices from which a cluster counts as recovered, and below which as dissolved.
 RECOVERED = STABLE
@@ -164,6 +172,36 @@ def cluster_stability(
     distances = np.array([distance(whole, other, chosen, place) for other in others])
     failed = sum(other.clustering is None for other in others)
     return ClusterStability(jaccard, distances, failed)
+
+
+def nearest_clusterings(clustering: SubspaceClustering, runs: Sequence[Run]) -> list[Run]:
+    """Runs of a finder of several clusterings, each with the one that is most like this one.
+
+    Parameters
+    ----------
+    clustering : SubspaceClustering
+        Of the whole table.
+    runs : sequence of Run
+        Of samples of the table.
+    """
+    found = []
+    for run in runs:
+        alone = [replace(run, clusterings=(one,)) for one in run.clusterings]
+        distances = [cluster_stability(clustering, [one]).distances[0] for one in alone]
+        # A clustering that has nothing in common with the sample says nothing.
+        known = [value if value == value else np.inf for value in distances]
+        found.append(alone[int(np.argmin(known))] if len(alone) > 1 else run)
+    return found
+
+
+def distance_between_runs(runs: Sequence[Run]) -> float:
+    """Mean distance between the clusterings of two runs, over all pairs; NaN if none is known."""
+    compare = Comparison("clustering_error", None, None).check()
+    members = [Sampled.of_run(run) for run in runs]
+    distances = distances_within(members, compare, check_place("common"))
+    values = distances[np.triu_indices(len(members), 1)]
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
 
 
 def _sampled(rerun: Any, reference: SubspaceClustering) -> Sampled:

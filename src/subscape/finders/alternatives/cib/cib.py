@@ -90,13 +90,16 @@ class CIB(AlternativeFinder):
     n_iter_ : int
         Sweeps of the best start.
 
-    Notes
-    -----
-    Ours are: the weighted sum in place of the bound on I(C; Y) of [2]_; once the sweeps have
-    settled, labels are exchanged within known clusters where that raises I(C; Y), which single rows
-    can't do, and the sweeps go on; rows of no known cluster (−1) are a group of their own; several
-    known clusterings are crossed to one; and graded features, since bins that have no order find
-    planted views of numbers rarely. The search for soft clusters is left out.
+    Differences from the paper
+    --------------------------
+    - Graded features are ours, since bins that have no order find planted views of numbers rarely;
+      as published, ``features="bins"``, or "counts".
+    - One alternative is found in the paper: ``n_alternatives`` is ours, and several known
+      clusterings are crossed to one.
+    - Always: a weighted sum (``coordination``) takes the place of the bound on I(C; Y) of [2]_;
+      once the sweeps have settled, labels are exchanged within known clusters where that raises
+      I(C; Y), which single rows can't do, and the sweeps go on; rows of no known cluster (−1) are a
+      group of their own; the search for soft clusters is left out.
 
     References
     ----------

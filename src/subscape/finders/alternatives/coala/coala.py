@@ -77,12 +77,18 @@ class COALA(AlternativeFinder):
 
     Notes
     -----
-    Ours are: rows of no known cluster (−1) are free to join any; several known clusterings forbid
-    the pairs of each; pairs of equal distance go to the smallest first rows, and the alternative
-    wins if the two distances balance exactly. Distances count in steps of 2⁻³² of the largest one:
-    those that are equal but for rounding, as between nominal columns, are equal. Sets of known
-    clusters replace the list of forbidden pairs, and nearest partners are remembered: quadratic
-    time in practice instead of cubic.
+    Sets of known clusters replace the list of forbidden pairs, and nearest partners are remembered:
+    quadratic time in practice instead of cubic.
+
+    Differences from the paper
+    --------------------------
+    - The authors' experiments have ``omega=0.6`` [2]_.
+    - One alternative is found in the paper: ``n_alternatives`` is ours, and several known
+      clusterings forbid the pairs of each.
+    - Always: rows of no known cluster (−1) are free to join any; pairs of equal distance go to the
+      smallest first rows, and the alternative wins if the two distances balance exactly. Distances
+      count in steps of 2⁻³² of the largest one: those that are equal but for rounding, as between
+      nominal columns, are equal.
 
     References
     ----------

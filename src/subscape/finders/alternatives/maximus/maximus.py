@@ -124,10 +124,17 @@ class MAXIMUS(AlternativeFinder):
     Averaged over all matchings of clusters the similarity is the same for all clusterings, so the
     least possible one is known in advance (``certificate_``), and many plans reach it. Which one is
     taken decides on the quality: ours is the nearest to the profile of k-means clusters of X minus
-    what the known clusterings explain. Other deviations from the paper: cluster sizes agree over
-    the attributes; the best matching is written by its dual, with K² constraints instead of K!;
-    each known clustering has a matching of its own; votes that tie go to the nearest centre; and
-    the placing of single rows is ours altogether. Rows of no known cluster (−1) count as new ones.
+    what the known clusterings explain.
+
+    Differences from the paper
+    --------------------------
+    - The placing of single rows within a ``slack`` is ours altogether, and so are further
+      ``cycles``; the paper has ``realise="regions"``.
+    - There, k-means starts from random rows in every region (``init="random"``), and the solver
+      makes the numbers whole (``integer="milp"``).
+    - Always: cluster sizes agree over the attributes; the best matching is written by its dual,
+      with K² constraints instead of K!; each known clustering has a matching of its own; votes that
+      tie go to the nearest centre; and rows of no known cluster (−1) count as new ones.
 
     References
     ----------

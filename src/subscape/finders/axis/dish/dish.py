@@ -98,11 +98,19 @@ class DiSH(SubspaceFinder):
 
     Notes
     -----
-    Where the paper is silent or open: the step between two rows is the larger, by both parts, of
-    their distance and the distance to the ``min_samples``-th nearest row; a row is put where the
-    better of the steps to it and from it leads; rows of clusters that are too small join the most
-    specific cluster within 2 eps. The default of ``min_samples`` and the exact search are ours.
     The time grows with the square of the number of rows.
+
+    Differences from the paper
+    --------------------------
+    - The exact search by branch and bound is ours; the paper adds one feature at a time
+      (``search="greedy"``).
+    - Features are divided by their ranges first; as published, ``eps`` is in the units of the table
+      (``scale=False``).
+    - The default of ``min_samples`` is ours.
+    - Always, where the paper is silent or open: the step between two rows is the larger, by both
+      parts, of their distance and the distance to the ``min_samples``-th nearest row; a row is put
+      where the better of the steps to it and from it leads; rows of clusters that are too small
+      join the most specific cluster within 2 eps.
 
     References
     ----------

@@ -95,14 +95,19 @@ class HARP(SubspaceFinder):
     relevance_ : array of shape (n_clusters, n_features)
         One minus the variance of each cluster in each feature, in units of the column's.
 
-    Notes
-    -----
-    The merge score is the sum of the features' relevance to the pair, each side seen from the
-    other's centre; the paper's text leaves its exact form open. A union that no step allows is
-    made last, the least different pair first, so that the dendrogram is always complete. The
-    paper stops at a given number of clusters; choosing subtrees by the length of the description
-    (each cluster a normal distribution in its features, at the price of its parameters) replaces
-    that and the paper's removal of outliers and its test of features by histograms.
+    Differences from the paper
+    --------------------------
+    - The paper stops at a given number of clusters (``cut="level"`` and a number ``n_clusters``).
+      By default subtrees are chosen by the length of the description (each cluster a normal
+      distribution in its features, at the price of its parameters), which replaces that and the
+      paper's removal of outliers and its test of features by histograms.
+    - ``refine`` and ``noise`` are ours; the paper has neither (both false).
+    - The demands are lowered in few steps; the paper has one per feature (``n_steps=None``).
+    - A large table is sampled (``search_rows=None``: never).
+    - Always: the merge score is the sum of the features' relevance to the pair, each side seen from
+      the other's centre, since the paper's text leaves its exact form open; a union that no step
+      allows is made last, the least different pair first, so that the dendrogram is always
+      complete.
 
     References
     ----------

@@ -121,10 +121,17 @@ class MAFIA(GridFinder):
     --------
     CLIQUE : bins of equal width and one threshold for all units.
 
-    Notes
-    -----
-    Candidate units come from pairs that agree in all but the last bin and are checked for all
-    their parts, which gives the same dense units as joining any two that agree in all but one.
+    Differences from the paper
+    --------------------------
+    - By default dense units of up to three columns only show where clusters are, and the features
+      and ends of each cluster are then taken from its rows; in the paper clusters are made of bins,
+      and those of units that are in no larger dense unit are reported (``refine=False``,
+      ``report="maximal"``).
+    - Bins are dense from fewer rows on; the paper has ``alpha=1.5``.
+    - ``min_rows`` (1 as published), ``max_clusters`` and ``max_dims`` are ours.
+    - Always: candidate units come from pairs that agree in all but the last bin and are checked for
+      all their parts, which gives the same dense units as joining any two that agree in all but
+      one.
 
     References
     ----------

@@ -99,12 +99,20 @@ class P3C(SubspaceFinder):
     -----
     As in the paper: chi-square marking of bins, cores by Poisson tests, a mixture model that starts
     from the cores, outliers by squared Mahalanobis distance, and further features by a chi-square
-    test on the cluster's rows. Ours are: the least effect, because with many rows chance overlaps
-    of clusters become significant; more bins than Sturges' rule, and intervals that reach one bin
-    further; a mixture of clusters that are normal in their own features and even in others, with a
-    background, instead of full covariances in all features; the rounds; clusters covered by others
-    are dropped; the features added must hold most of the rows in one interval, at a level corrected
-    for the number of tests; and the normal background.
+    test on the cluster's rows.
+
+    Differences from the paper
+    --------------------------
+    - Ours are the least effect, because with many rows chance overlaps of clusters become
+      significant (the paper has none: ``min_effect=0``), the normal background
+      (``background="uniform"``), the rounds (``max_rounds=1``), the least size (``min_size=1``),
+      overlaps (``overlap``) and the greedy search for cores (``search="exact"``).
+    - The paper's ``poisson_threshold`` is 1e-20.
+    - Always: more bins than Sturges' rule, and intervals that reach one bin further; a mixture of
+      clusters that are normal in their own features and even in others, with a background, instead
+      of full covariances in all features; clusters covered by others are dropped; the features
+      added must hold most of the rows in one interval, at a level corrected for the number of
+      tests.
 
     References
     ----------

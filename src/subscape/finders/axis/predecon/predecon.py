@@ -119,12 +119,17 @@ class PreDeCon(SubspaceFinder):
     n_iter_ : int
         Number of settings tried.
 
-    Notes
-    -----
-    The paper gives a cluster no features; the rule for them is ours, and clusters in which no
-    feature is preferred by half of the core rows are left out. A row within reach of cores of
-    several clusters joins the nearest core, so that the result does not depend on the order of the
-    rows. The defaults, and the way to choose among them, are ours.
+    Differences from the paper
+    --------------------------
+    - In the paper the rows around a row are its neighbours in all features
+      (``neighbourhoods="all"``), who say little where few features matter. By default they are
+      found feature by feature.
+    - Features are divided by their ranges first; as published they are not (``scale=False``).
+    - The defaults, and the way to choose among them, are ours.
+    - Always: the paper gives a cluster no features; the rule for them is ours, and clusters in
+      which no feature is preferred by half of the core rows are left out. A row within reach of
+      cores of several clusters joins the nearest core, so that the result does not depend on the
+      order of the rows.
 
     References
     ----------

@@ -111,15 +111,17 @@ class PROCLUS(SubspaceFinder):
     n_iter_ : int
         Medoid sets tried in the best search.
 
-    Notes
-    -----
-    With ``refine=False, outliers="spheres", search_rows=None`` and ``avg_dims`` given this is the
-    algorithm of the paper, with restarts. Ours are: the polishing and the exchange of random
-    medoids in between, the rows sampled for the search, the outlier rule "far" (rows it rejects
-    have no say in a cluster's features and centre), and the estimate of ``avg_dims``. Restarts are
-    compared after their last phase, when the features come from the clusters. Where the paper is
-    silent: ties go to the lower cluster and feature number, copies of a row are no second
-    candidate, and a medoid always stays in its own cluster.
+    Differences from the paper
+    --------------------------
+    - The polishing of medoids and the exchange of random ones in between are ours (``refine=False``
+      is as published), and so are the rows sampled for the search (``search_rows=None``).
+    - The paper's outliers are ``outliers="spheres"``; by the default rule, which has a ``reach``,
+      rows that it rejects have no say in a cluster's features and centre.
+    - The paper searches once (``n_init=1``), and wants ``avg_dims`` to be given: the estimate is
+      ours.
+    - Always: restarts are compared after their last phase, when the features come from the
+      clusters. Where the paper is silent, ties go to the lower cluster and feature number, copies
+      of a row are no second candidate, and a medoid always stays in its own cluster.
 
     References
     ----------

@@ -91,15 +91,17 @@ class SSPC(SubspaceFinder):
     scores_ : array of shape (n_clusters, n_features)
         What each feature adds for each cluster (phi_ij), 0 where it is not relevant.
 
-    Notes
-    -----
-    The paper uses one of the two thresholds: ``chance=None`` is its scheme m,
-    ``max_variance=None`` its scheme p. Where it leaves room, we decided: seed groups always select
-    features by chance at 0.01; the features of a grid are drawn by the excess of rows around its
-    start; a feature of a full cell counts as shared only if the rows let in by the other features
-    are narrow in it; rows explained by earlier groups are set aside, so that later groups find
-    other clusters; and a cluster gets a new centre only once moving to the medians no longer
-    helps.
+    Differences from the paper
+    --------------------------
+    - The paper uses one of the two thresholds: ``chance=None`` is its scheme m,
+      ``max_variance=None`` with a number ``chance`` its scheme p. The default uses both.
+    - The paper searches once (``n_init=1``), and labelled rows only say where to begin:
+      ``pin_labels`` is ours.
+    - Always, where the paper leaves room: seed groups select features by chance at 0.01; the
+      features of a grid are drawn by the excess of rows around its start; a feature of a full cell
+      counts as shared only if the rows let in by the other features are narrow in it; rows
+      explained by earlier groups are set aside, so that later groups find other clusters; and a
+      cluster gets a new centre only once moving to the medians no longer helps.
 
     References
     ----------

@@ -91,9 +91,16 @@ class SUBCLU(SubspaceFinder):
 
     Notes
     -----
-    A row on the border of two clusters is in both, where DBSCAN gives it to one of them: otherwise
-    the search from few features to many could lose rows. The same radius for any number of
-    features favours clusters in few features.
+    The same radius for any number of features favours clusters in few features.
+
+    Differences from the paper
+    --------------------------
+    - By default only clusters that tell something new are reported, and they are not searched for
+      everywhere but grown from the clusters in pairs of features; the paper has ``report="all"``.
+    - ``max_clusters``, ``min_dims`` and ``max_dims`` are ours, and so are the defaults of ``eps``
+      and ``min_samples``.
+    - Always: a row on the border of two clusters is in both, where DBSCAN gives it to one of them:
+      otherwise the search from few features to many could lose rows.
 
     References
     ----------

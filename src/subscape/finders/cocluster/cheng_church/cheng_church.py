@@ -83,13 +83,19 @@ class ChengChurch(SubspaceFinder):
 
     Notes
     -----
-    As in the paper: multiple deletion, single deletion, addition, hiding by random numbers. Ours:
-    rows and columns are added while their residue is at most delta, not at most the bicluster's own
-    residue, which leaves out half of what belongs (the residue stays at most delta either way);
-    missing values are left out of all means instead of being replaced by random numbers; mirror
-    images are looked for once, at the end; where none of more than ``min_multi`` rows exceeds the
-    limit of the multiple deletion, the worst 2 % go, not a single one; rows and columns that fit
-    only thanks to the random numbers are deleted again; and the defaults.
+    As in the paper: multiple deletion, single deletion, addition, hiding by random numbers.
+
+    Differences from the paper
+    --------------------------
+    - The paper takes as many biclusters as it is told (``n_clusters``, 100 in its experiments; 10
+      here if nothing is said), deletes many rows at once from 100 on (``min_multi=100``), takes in
+      mirror images (``inverted_rows=True``), and wants ``delta`` to be given.
+    - Always: rows and columns are added while their residue is at most delta, not at most the
+      bicluster's own residue, which leaves out half of what belongs (the residue stays at most
+      delta either way); missing values are left out of all means instead of being replaced by
+      random numbers; mirror images are looked for once, at the end; where none of more than
+      ``min_multi`` rows exceeds the limit of the multiple deletion, the worst 2 % go, not a single
+      one; and rows and columns that fit only thanks to the random numbers are deleted again.
 
     References
     ----------

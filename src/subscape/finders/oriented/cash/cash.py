@@ -97,13 +97,22 @@ class CASH(SubspaceFinder):
 
     Notes
     -----
+    Boxes multiply with the dimension: beyond about ten features the search is a matter of luck.
+
+    Differences from the paper
+    --------------------------
+    - The paper descends greedily (``search="greedy"``).
+    - ``refine`` (on a sample of ``search_rows``), ``adjust`` and the choice of the settings are
+      additions; as published, both are false.
+    - Always: the paper cuts the offsets into slices; here a window of the same width takes the best
+      offset of each box, so that no cluster is cut in two, the extremes of the curves are exact,
+      and the rows are turned to their principal axes first, so that the result does not depend on
+      the orientation of the table.
+
+    References
+    ----------
     E. Achtert, C. Böhm, J. David, P. Kröger and A. Zimek, *Robust Clustering in Arbitrarily
-    Oriented Subspaces*, SDM 2008, doi:10.1137/1.9781611972788.69. The paper cuts the offsets into
-    slices and descends greedily; here a window of the same width takes the best offset of each
-    box, so that no cluster is cut in two, the extremes of the curves are exact, and the rows are
-    turned to their principal axes first, so that the result does not depend on the orientation of
-    the table. ``refine`` and the choice of the settings are additions. Boxes multiply with the
-    dimension: beyond about ten features the search is a matter of luck.
+    Oriented Subspaces*, SDM 2008, doi:10.1137/1.9781611972788.69.
 
     Examples
     --------

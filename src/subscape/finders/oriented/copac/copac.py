@@ -117,12 +117,17 @@ class COPAC(SubspaceFinder):
     n_iter_ : int
         Number of settings tried in all rounds.
 
-    Notes
-    -----
+    Differences from the paper
+    --------------------------
+    - ``refine``, the rounds and the choice of the settings (on a sample of ``search_rows``) are
+      additions; as published, ``refine=False`` and ``explained_variance=0.85``.
+    - Always: rows that several clusters reach go with their first core; rows whose neighbours are
+      all identical are compared by their plain distance.
+
+    References
+    ----------
     E. Achtert, C. Böhm, H.-P. Kriegel, P. Kröger and A. Zimek, *Robust, Complete, and Efficient
-    Correlation Clustering*, SDM 2007, doi:10.1137/1.9781611972771.37. Rows that several clusters
-    reach go with their first core; rows whose neighbours are all identical are compared by their
-    plain distance. The choice of the settings, the rounds and ``refine`` are additions.
+    Correlation Clustering*, SDM 2007, doi:10.1137/1.9781611972771.37.
 
     Examples
     --------

@@ -77,10 +77,18 @@ class KFlats(SubspaceFinder):
 
     Notes
     -----
+    With flats of unequal dimension the larger ones attract rows, since every row is closer to them.
+
+    Differences from the paper
+    --------------------------
+    - The swaps and the ``noise`` share are additions (``n_swaps=0`` is as published), and so are
+      starts on a sample (``search_rows=None``) and many of them (``n_init=1``).
+
+    References
+    ----------
     P. S. Bradley and O. L. Mangasarian, *k-Plane Clustering*, Journal of Global Optimization 16
     (2000), doi:10.1023/A:1008324625522; P. Tseng, *Nearest q-Flat to m Points*, JOTA 105 (2000),
-    doi:10.1023/A:1004678431677. The swaps and the noise share are additions. With flats of unequal
-    dimension the larger ones attract rows, since every row is closer to them.
+    doi:10.1023/A:1004678431677.
 
     Examples
     --------

@@ -92,13 +92,22 @@ class LMCLUS(SubspaceFinder):
 
     Notes
     -----
+    The cut of the histograms is that of J. Kittler and J. Illingworth, *Minimum error
+    thresholding*, Pattern Recognition 19 (1986), doi:10.1016/0031-3203(86)90030-0.
+
+    Differences from the paper
+    --------------------------
+    - The paper goes on to higher dimensions within the rows cut off (``stop_at_first=False``), and
+      searches once (``n_init=1``).
+    - ``refine`` and the choice of the sensitivity are additions; as published, ``refine=False``.
+    - Always: most flats come from neighbourhoods, half of all are fitted instead of sampled, the
+      best are fitted once more to the rows they separate, and the rows left at the end may be a
+      cluster.
+
+    References
+    ----------
     R. Haralick and R. Harpaz, *Linear manifold clustering in high dimensional spaces by stochastic
-    search*, Pattern Recognition 40 (2007), doi:10.1016/j.patcog.2007.01.020. The cut of the
-    histograms is that of J. Kittler and J. Illingworth, *Minimum error thresholding*, Pattern
-    Recognition 19 (1986), doi:10.1016/0031-3203(86)90030-0. Additions: most flats come from
-    neighbourhoods, half of all are fitted instead of sampled, the best are fitted once more to the
-    rows they separate, the rows left at the end may be a cluster, ``refine``, and the choice of
-    the sensitivity.
+    search*, Pattern Recognition 40 (2007), doi:10.1016/j.patcog.2007.01.020.
 
     Examples
     --------

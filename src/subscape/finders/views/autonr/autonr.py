@@ -71,14 +71,18 @@ class AutoNR(ViewFinder):
     cluster_centers_, inertia_, n_iter_
         As for :class:`NrKMeans`.
 
-    Notes
-    -----
+    Differences from the paper
+    --------------------------
+    - The escapes of :class:`NrKMeans` are ours (``n_escapes=0`` is as published).
+    - Always: the idea is the paper's, that views and clusters are added and merged as long as the
+      description gets shorter. Ours differs in the code (variances differ between directions,
+      directions have a price, no distance of pairs is needed) and in where new views are looked for
+      (in the independent components of the noise space), which needs no repeated runs.
+
+    References
+    ----------
     C. Leiber, D. Mautz, C. Plant and C. Böhm, *Automatic Parameter Selection for Non-Redundant
-    Clustering*, SDM 2022, doi:10.1137/1.9781611977172.26. Its idea is kept: views and clusters are
-    added and merged as long as the description gets shorter. Ours differs in the code (variances
-    differ between directions, directions have a price, no distance of pairs is needed) and in where
-    new views are looked for (in the independent components of the noise space), which needs no
-    repeated runs.
+    Clustering*, SDM 2022, doi:10.1137/1.9781611977172.26.
 
     Examples
     --------

@@ -91,14 +91,23 @@ class NrKMeans(ViewFinder):
 
     Notes
     -----
-    D. Mautz, W. Ye, C. Plant and C. Böhm, *Discovering Non-Redundant K-means Clusterings in Optimal
-    Subspaces*, KDD 2018, doi:10.1145/3219819.3219945. The rotations multiply from the right (the
-    supplement prints left products, which raise the cost), and the scatter is taken from the
-    centres instead of from a pass over the rows. Beyond the paper are the search (independent
-    components, successive halving, escapes), the rule for the noise space and the outliers.
-
     With ``fit(X, given=...)`` the directions in which the given clusterings differ are set aside
     first, and the views are found in what is left.
+
+    Differences from the paper
+    --------------------------
+    - Beyond the paper are the escapes (``n_escapes=0`` is as published), the search on a sample of
+      the rows (``search_rows=None``), the rule for the noise space (``noise_rule="rank"``) and
+      ``outliers``.
+    - Always: most starts are in independent components, and go on by successive halving; ``init``
+      gives a start of your own. The rotations multiply from the right (the supplement prints left
+      products, which raise the cost), and the scatter is taken from the centres instead of from a
+      pass over the rows.
+
+    References
+    ----------
+    D. Mautz, W. Ye, C. Plant and C. Böhm, *Discovering Non-Redundant K-means Clusterings in Optimal
+    Subspaces*, KDD 2018, doi:10.1145/3219819.3219945.
 
     Examples
     --------

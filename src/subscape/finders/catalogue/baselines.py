@@ -1,0 +1,39 @@
+"""Finders of scikit-learn: what do subspaces add to these?"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from .entry import Entry
+
+_baseline = partial(Entry, home="sklearn.cluster", role="baseline", kind="rows")
+
+BASELINES = (
+    _baseline(
+        "KMeans", spoken="k-means",
+        sentence="k centres, each row with the closest one",
+        cost="n p k per round",
+        doi="10.1109/TIT.1982.1056489",
+        reference="S. P. Lloyd. Least squares quantization in PCM. IEEE Transactions on "
+        "Information Theory 28(2), 1982",
+        needs=("k",), partitions=True, predict=True, sparse=True,
+    ),
+    _baseline(
+        "GaussianMixture", spoken="a Gaussian mixture", home="sklearn.mixture",
+        sentence="k normal distributions, each row with the likeliest one",
+        cost="n p k per round",
+        doi="10.1111/j.2517-6161.1977.tb01600.x",
+        reference="A. P. Dempster, N. M. Laird, D. B. Rubin. Maximum likelihood from incomplete "
+        "data via the EM algorithm. Journal of the Royal Statistical Society B 39(1), 1977",
+        needs=("k",), partitions=True, predict=True,
+    ),
+    _baseline(
+        "HDBSCAN",
+        sentence="clusters of any density that stay together over many of them",
+        cost="n^2 p",
+        doi="10.1007/978-3-642-37456-2_14",
+        reference="R. J. G. B. Campello, D. Moulavi, J. Sander. Density-based clustering based on "
+        "hierarchical density estimates. PAKDD 2013",
+        missing=True, random=False,
+    ),
+)  # fmt: skip
