@@ -35,7 +35,8 @@ ROLES = {
 CATALOGUE: dict[str, Entry] = {
     entry.name: entry
     for entries in (
-        AXIS, WEIGHTED, ORIENTED, COCLUSTER, CLASSES, DENSITY, VIEWS, ALTERNATIVES, CONSENSUS, BASELINES,
+        AXIS, WEIGHTED, ORIENTED, COCLUSTER, CLASSES, DENSITY, VIEWS, ALTERNATIVES, CONSENSUS,
+        BASELINES,
     )
     for entry in entries
 }  # fmt: skip

@@ -13,8 +13,8 @@ CLASSES = (
         sentence="classes within which the columns, levels or numbers, are independent",
         cost="n l k per round, l levels of all columns",
         doi="10.1093/biomet/61.2.215",
-        reference="L. A. Goodman. Exploratory latent structure analysis using both identifiable and "
-        "unidentifiable models. Biometrika 61, 1974",
+        reference="L. A. Goodman. Exploratory latent structure analysis using both identifiable "
+        "and unidentifiable models. Biometrika 61, 1974",
         partitions=True, missing=True, nominal=True, predict=True,
         published={"n_classes": 3, "criterion": "bic", "n_init": 1},
         ours={"criterion": ("evidence", "icl"), "max_classes": (), "categorical": ()},
@@ -30,8 +30,8 @@ DENSITY = (
         sentence="groups of any shape that sure valleys of low density part",
         cost="n log n in few features, n^2 p in many",
         doi="10.1145/2535927",
-        reference="F. Chazal, L. J. Guibas, S. Y. Oudot, P. Skraba. Persistence-based clustering in "
-        "Riemannian manifolds. Journal of the ACM 60, 2013",
+        reference="F. Chazal, L. J. Guibas, S. Y. Oudot, P. Skraba. Persistence-based clustering "
+        "in Riemannian manifolds. Journal of the ACM 60, 2013",
         partitions=True, predict=True, random=False,
         published={},
         ours={"sureness": ()},
