@@ -237,7 +237,7 @@ def view_stability(
         clusters=np.mean(overlaps, axis=0) if overlaps else np.zeros(len(view.memberships)),
         replication=replication,
         samples=tuple(
-            (runs[0].rows, labels)
+            (np.asarray(runs[0].rows, dtype=np.intp), labels)
             for runs, labels in zip(samples[2:], found[2:], strict=True)
             if labels is not None
         ),

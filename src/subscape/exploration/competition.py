@@ -71,6 +71,7 @@ def merged_ideas(
             new, note=f"{new.note}; as clouds they would be {count(n_clusters, 'cluster')}"
         )
     if place is None:
+        assert new.idea is not None
         first = few_valued >= 0.5 and new.idea.idea == "classes"
         place = 0 if first else sum(one.p_value <= SIGNIFICANCE_LEVEL for one in kept)
     return [*kept[:place], new, *kept[place:], *pieces]
