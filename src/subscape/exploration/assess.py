@@ -19,7 +19,7 @@ from subscape.validation.criteria import smallest_cluster
 from subscape.validation.max_statistic import NullMaxima, gumbel_p_value
 from subscape.validation.nulls import NullModel
 from subscape.validation.stability.clusters import best_jaccard
-from subscape.validation.valley_test import CurveNull, is_bent
+from subscape.validation.valleys import CurveNull, is_bent
 
 from .candidates import groups_rows
 from .information import canonical
