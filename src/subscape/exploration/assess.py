@@ -22,6 +22,7 @@ from subscape.validation.stability.clusters import best_jaccard
 from subscape.validation.valleys import CurveNull, is_bent
 
 from .candidates import groups_rows
+from .clouds import search_clouds
 from .information import canonical
 from .journal import Journal
 from .plan import MOST_COLUMNS_BOXES, NUMBERS, Entry, Plan, seed_of
@@ -47,16 +48,17 @@ def chance_entries(
 ) -> list[Entry]:
     """The reduced portfolio that is run on tables without groups.
 
-    One finder of each kind that groups rows in a way of its own: a dense middle and all the rest,
-    for one, is what mixtures and finders of boxes see in any column with long tails.
+    Beside the quick search for clouds, finders that group rows in ways of their own: a dense middle
+    and all the rest, for one, is what mixtures and finders of boxes see in any column with long
+    tails.
     """
-    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-    entries += [Entry("SubKMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
-    entries += [
+    entries = [
         Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
         for k in numbers[:2]
     ]
+    if boxes:
+        entries += [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
+        entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
     if 2 <= n_columns <= (MOST_COLUMNS_BOXES if boxes else FEW_COLUMNS):
         entries += [Entry("MineClus")] + [Entry("P3C")] * boxes
     return entries
@@ -69,6 +71,7 @@ def null_score(
     few_valued: IndexArray | None = None,
     boxes: bool = False,
     kind: str = "unimodal",
+    numbers: Sequence[int] = (),
 ) -> tuple[float, float]:
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
@@ -88,20 +91,28 @@ def null_score(
             table = scorer.Z
         if boxes:
             scorer = BoxScorer(scorer)
-        best, best_cluster, basis = _best(table, entries, scorer, seed)
+        best, best_cluster, basis = _best(table, entries, scorer, seed, numbers)
         if basis is not None and basis.shape[1] < table.shape[1]:
             if len(basis) > table.shape[1]:
                 basis = np.linalg.qr(scorer.directions.T @ basis)[0]
-            more = _best(project_out(table, basis), entries, scorer, seed + 1)
+            more = _best(project_out(table, basis), entries, scorer, seed + 1, numbers)
             best, best_cluster = max(best, more[0]), max(best_cluster, more[1])
     return best, best_cluster
 
 
 def _best(
-    table: FloatArray, entries: Sequence[Entry], scorer: GroupingScorer, seed: int
+    table: FloatArray,
+    entries: Sequence[Entry],
+    scorer: GroupingScorer,
+    seed: int,
+    numbers: Sequence[int] = (),
 ) -> tuple[float, float, FloatArray | None]:
     """Score of the best result and of its clearest cluster, and the directions that it is in."""
     best, chosen, basis = -np.inf, None, None
+    if numbers:
+        found, labels = search_clouds(table, numbers, scorer, np.random.default_rng(seed))
+        if found is not None:
+            best, chosen, basis = found.score, labels, found.basis
     for place, entry in enumerate(entries):
         finder = entry.make()
         if hasattr(finder, "random_state"):
@@ -290,6 +301,7 @@ def chance_maxima(
     entries = chance_entries(numbers, X.shape[1], boxes=boxes)
     bends = not boxes and (few_valued is None or not len(few_valued)) and is_bent(X)
     kinds = ("unimodal", "curve") if bends else ("unimodal",)
+    quick = () if boxes else tuple(numbers)
     table = Shared(X)
     found: dict[str, list[Any]] = {kind: [] for kind in kinds}
     for start in range(0, plan.n_null, BATCH):
@@ -300,7 +312,8 @@ def chance_maxima(
                  for kind in kinds for i in places}  # fmt: skip
         todo = [each for each in names if names[each] not in journal]
         calls = [
-            (table, entries, seed_of(plan.seed, 13, i), few_valued, boxes, kind) for kind, i in todo
+            (table, entries, seed_of(plan.seed, 13, i), few_valued, boxes, kind, quick)
+            for kind, i in todo
         ]
         results = in_order(null_score, calls, n_jobs, what="table without groups")
         for done, (each, score) in enumerate(zip(todo, results, strict=True), 1):
@@ -355,15 +368,10 @@ def pieces_p_value(X: FloatArray, groups: IntArray, pieces: IntArray, seed: int)
         part = part / part.std(axis=0)
         score = GroupingScorer(part)(pieces[rows]).score
         numbers = sorted({2, 3, min(len(large), 6), min(len(large) + 1, 6)})
-        entries = [
-            Entry(finder, {"n_clusters": n, "n_init": 3})
-            for n in numbers
-            for finder in ("KMeans", "SubKMeans")
-        ]
         kinds = ("unimodal", "curve") if is_bent(part) else ("unimodal",)
         maxima = {
             kind: [
-                null_score(part, entries, seed_of(seed, 17, int(k), i), kind=kind)[0]
+                null_score(part, (), seed_of(seed, 17, int(k), i), kind=kind, numbers=numbers)[0]
                 for i in range(N_WITHIN)
             ]
             for kind in kinds
