@@ -34,10 +34,8 @@ from .views import Consensus
 
 #: Tables without groups have at most so many rows: with fewer, chance reaches farther.
 MOST_NULL_ROWS = 2000
-#: The same where finders of boxes, which are slow, join in.
+#: The same where finders of boxes, which are slow, are run.
 MOST_BOX_ROWS = 1000
-#: With more columns they don't, unless results are scored as boxes.
-FEW_COLUMNS = 30
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
@@ -46,22 +44,33 @@ SAMPLE_SHARE = 0.7
 def chance_entries(
     numbers: Sequence[int], n_columns: int = 2, *, boxes: bool = False
 ) -> list[Entry]:
-    """The reduced portfolio that is run on tables without groups.
+    """Finders that are run on tables without groups beside the quick search for clouds.
 
-    Beside the quick search for clouds, finders that group rows in ways of their own: a dense middle
-    and all the rest, for one, is what mixtures and finders of boxes see in any column with long
-    tails.
+    None where clouds are what groupings are scored as: the quick search climbs that score itself.
+    Where results are scored as boxes, finders of these, and of groups that they could be cut from.
     """
-    entries = [
-        Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
-        for k in numbers[:2]
-    ]
-    if boxes:
-        entries += [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-        entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
-    if 2 <= n_columns <= (MOST_COLUMNS_BOXES if boxes else FEW_COLUMNS):
-        entries += [Entry("MineClus")] + [Entry("P3C")] * boxes
+    if not boxes:
+        return []
+    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
+    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
+    if 2 <= n_columns <= MOST_COLUMNS_BOXES:
+        entries += [Entry("MineClus"), Entry("P3C")]
     return entries
+
+
+#: Models of tables without groups that were learned last: many tables are drawn from each.
+_MODELS: dict[tuple[Any, ...], Any] = {}
+MOST_MODELS = 8
+
+
+def null_model(X: FloatArray, kind: str) -> Any:
+    """The model of tables without groups like ``X``, learned once."""
+    key = (X.shape, hash(X.tobytes()), kind)
+    if key not in _MODELS:
+        while len(_MODELS) >= MOST_MODELS:
+            _MODELS.pop(next(iter(_MODELS)))
+        _MODELS[key] = CurveNull(X) if kind == "curve" else NullModel(X, "unimodal")
+    return _MODELS[key]
 
 
 def null_score(
@@ -79,13 +88,13 @@ def null_score(
     The search is repeated on what is left when the best grouping is taken out, as on the table
     itself. Minus infinity if no finder could do with the table.
     """
-    rng = np.random.default_rng(seed)
     most = MOST_BOX_ROWS if boxes else MOST_NULL_ROWS
     if len(X) > most:
+        # The same rows for all tables, so that their model is learned once.
+        rng = np.random.default_rng(len(X))
         X = X[np.sort(rng.choice(len(X), most, replace=False))]
     with one_thread():
-        model: Any = CurveNull(X) if kind == "curve" else NullModel(X, "unimodal")
-        table = model.draw(np.random.SeedSequence(seed))
+        table = null_model(X, kind).draw(np.random.SeedSequence(seed))
         scorer = GroupingScorer(table, few_valued)
         if scorer.Z.shape[1] < table.shape[1]:
             table = scorer.Z

@@ -21,9 +21,11 @@ from .separation import SMALLEST_SPREAD, GroupingScorer, Separation
 #: Starts for every number of clusters, and rounds of k-means.
 STARTS = 4
 ROUNDS = 25
+#: Shares of the rows in a dense middle.
+MIDDLES = (0.5, 0.8)
 #: Steps uphill on the score, and the labellings of a table that take them.
 STEPS = 8
-MOST_UPHILL = 6
+MOST_UPHILL = 8
 
 
 def search_clouds(
@@ -48,20 +50,27 @@ def search_clouds(
     >>> len(np.unique(labels)), found.gain > 1
     (3, True)
     """
-    labellings = kmeans_starts(Z, numbers, rng)
+    labellings = [*kmeans_starts(Z, numbers, rng), *_middles(Z)]
     judged = [(scorer(labels), labels) for labels in labellings]
     judged.sort(key=lambda each: -each[0].score)
     best: tuple[Separation | None, IntArray | None] = (None, None)
-    tried: set[int] = set()
+    tried: dict[int, int] = {}
     for found, labels in judged:
         k = int(labels.max()) + 1
-        if k in tried or len(tried) >= MOST_UPHILL:
+        # Two of each number: a dense middle is no rival of two halves.
+        if tried.get(k, 0) >= 2 or sum(tried.values()) >= MOST_UPHILL:
             continue
-        tried.add(k)
+        tried[k] = tried.get(k, 0) + 1
         uphill = climb(Z, labels, scorer, found)
         if best[0] is None or uphill[0].score > best[0].score:
             best = uphill
     return best
+
+
+def _middles(Z: FloatArray) -> list[IntArray]:
+    """A dense middle and all the rest: what any table with long tails shows."""
+    size = np.square(Z / np.maximum(Z.std(axis=0), 1e-300)).sum(axis=1)
+    return [(size > np.quantile(size, share)).astype(np.int64) for share in MIDDLES]
 
 
 def climb(
