@@ -24,7 +24,7 @@ from subscape.files.atomic import write_text_atomically
 from subscape.files.labels import harmless
 from subscape.parallel.interruption import PromptStop, leave
 from subscape.tables.columns import is_number
-from subscape.tables.readers.delimited import NAMES
+from subscape.tables.readers.layout import NAMES
 from subscape.tables.table import Table
 
 from .inputs import of_text, text_options

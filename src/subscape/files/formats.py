@@ -26,7 +26,8 @@ from subscape.core.errors import (
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray
-from subscape.tables.readers.delimited import decode, detect_encoding, open_bytes
+from subscape.tables.readers.layout import decode, detect_encoding
+from subscape.tables.readers.packed import open_bytes
 
 from .archive import MAX_BYTES, read_archive, save
 from .atomic import write_text_atomically
