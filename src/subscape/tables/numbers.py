@@ -86,6 +86,8 @@ class Numbers(NamedTuple):
         Why the column can't be read as numbers as a whole.
     n_long : int
         Different whole numbers of 16 digits and more.
+    culprit : int or None
+        The text that is to blame for ``why_not``.
     """
 
     values: FloatArray
@@ -95,6 +97,7 @@ class Numbers(NamedTuple):
     said: tuple[str, ...] = ()
     why_not: str = ""
     n_long: int = 0
+    culprit: int | None = None
 
 
 def is_number(text: str) -> bool:
@@ -166,6 +169,7 @@ def read_numbers(
     *,
     decimal: str = ".",
     is_sure: bool = False,
+    is_mixed: bool = False,
     unit: str = "",
 ) -> Numbers:
     """Read the different texts of a column as numbers.
@@ -180,6 +184,8 @@ def read_numbers(
         The decimal sign of the rest of the file, for what is ambiguous here.
     is_sure : bool, default=False
         Whether no other sign is possible.
+    is_mixed : bool, default=False
+        Whether the file has numbers with either sign.
     unit : str, optional
         The unit to keep; by default the one of most cells.
 
@@ -204,7 +210,7 @@ def read_numbers(
     }
     said: list[str] = []
     if not is_sure:
-        decimal = _decided(under, cells, decimal, levels, said)
+        decimal = _decided(under, cells, decimal, levels, said, is_mixed)
     long = [t is not None and LONG_INTEGER.fullmatch(t.core) is not None for t in parsed]
     values, good = np.full(len(levels), np.nan), np.zeros(len(levels), dtype=bool)
     units: list[str] = ["" if token is None else token.unit for token in parsed]
@@ -218,10 +224,11 @@ def read_numbers(
         i for i in range(len(levels)) if under[decimal][i] is None and under[other][i] is not None
     ]
     total = int(counts.sum())
-    why_not = ""
+    why_not, culprit = "", None
     if foreign and counts[good].sum() < ALMOST_ALL * total:
         own = next((levels[i] for i in range(len(levels)) if good[i] and other not in levels[i]
                     and decimal in levels[i]), None)  # fmt: skip
+        culprit = foreign[0]
         beside = "" if own is None else f" beside {own!r}"
         why_not = (
             f"numbers in two conventions: {levels[foreign[0]]!r}{beside}; say which decimal sign "
@@ -230,9 +237,9 @@ def read_numbers(
     chosen, odd = _one_unit(units, good, counts, values, unit, said)
     good &= ~odd
     if not why_not and odd.any() and counts[good].sum() < ALMOST_ALL * total:
-        why_not = _mixed(units, odd | good, counts)
+        why_not, culprit = _mixed(units, odd | good, counts), int(np.argmax(odd))
     values[~good] = np.nan
-    return Numbers(values, good, decimal, chosen, tuple(said), why_not, sum(long))
+    return Numbers(values, good, decimal, chosen, tuple(said), why_not, sum(long), culprit)
 
 
 def _endless(text: str) -> float | None:
@@ -248,6 +255,7 @@ def _decided(
     hint: str,
     levels: Sequence[str],
     said: list[str],
+    is_mixed: bool,
 ) -> str:
     if cells["."] != cells[","]:
         return "." if cells["."] > cells[","] else ","
@@ -256,7 +264,8 @@ def _decided(
         example = levels[unlike[0]]
         value = under[hint][unlike[0]]
         # A decimal point in every cell is what it looks like, unless the file says otherwise.
-        if value is not None and not (hint == "." and "." in example and "," not in example):
+        plain = hint == "." and "." in example and "," not in example
+        if value is not None and (is_mixed or not plain):
             meant = f"{value:.15g}"
             said.append(f"{example!r} could be two numbers and was read as {meant}")
     return hint

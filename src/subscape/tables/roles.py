@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -46,7 +46,9 @@ class Habits(NamedTuple):
 
     ``markers``: whether ``MARKERS`` mean missing in every text column; ``decimal``: the decimal
     sign of numbers that are still text, and ``is_sure`` whether it was said; ``guess_labels``:
-    whether a name may tell a label column; ``missing``: further texts that mean no value.
+    whether a name may tell a label column; ``missing``: further texts that mean no value;
+    ``is_mixed``: whether the file has decimal points and decimal commas; ``line_of``: where in the
+    file a row stands, in words.
     """
 
     markers: bool = False
@@ -54,6 +56,8 @@ class Habits(NamedTuple):
     is_sure: bool = False
     guess_labels: bool = True
     missing: tuple[str, ...] = ()
+    is_mixed: bool = False
+    line_of: Callable[[int], str] = lambda row: f"row {row + 1}"
 
 
 def parts_from_arrow(
@@ -298,7 +302,20 @@ def _settle_text(
     if literal:
         return _settle_levels(name, codes, levels, habits)
     counts = np.bincount(codes[codes >= 0], minlength=len(levels))
-    found = understand(levels, counts, decimal=habits.decimal, is_sure=habits.is_sure, asked=asked)
+    found = understand(
+        levels,
+        counts,
+        decimal=habits.decimal,
+        is_sure=habits.is_sure,
+        is_mixed=habits.is_mixed,
+        asked=asked,
+    )
+    if found.culprit:
+        place = habits.line_of(int(np.argmax(codes == levels.index(found.culprit))))
+        said = f" ({found.culprit[:30]!r} in {place})"
+        found = found._replace(
+            note=found.note and found.note + said, unused=found.unused and found.unused + said
+        )
     if found.kind == "date":
         return _settle_days(name, through_levels(codes, found.values), found.note)
     if found.kind == "number":
@@ -314,8 +331,12 @@ def _settle_text(
         note = settled.column.note or f"{len(words)} spellings of yes and no taken as two levels"
         return settled._replace(column=replace(settled.column, note=note))
     settled = _settle_levels(name, codes, levels, habits)
-    if found.unused:
-        settled = settled._replace(column=replace(settled.column, unused=found.unused))
+    if found.unused and not _KEY.fullmatch(name):
+        column = replace(settled.column, unused=found.unused)
+        if found.culprit and column.role == "id" and not _NAME.fullmatch(name):
+            # Numbers that differ in every row are no names because some of them are badly written.
+            column = replace(column, role="ignore", note="")
+        settled = settled._replace(column=column)
     return settled
 
 

@@ -295,7 +295,7 @@ class Table:
         return tuple(
             f"column {c.name!r} looks like numbers and is not used as such: {c.unused}"
             for c in self.schema
-            if c.unused and c.role != "id"
+            if c.unused
         )
 
     def column(self, name: str) -> Column:

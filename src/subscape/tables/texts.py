@@ -52,6 +52,8 @@ class Meaning(NamedTuple):
         How it was read, where that is not plain.
     unused : str
         Why a column that looks like numbers is not read as such.
+    culprit : str
+        The first text that is not what the others are.
     """
 
     kind: Literal["number", "date", "text"]
@@ -59,6 +61,7 @@ class Meaning(NamedTuple):
     unit: str = ""
     note: str = ""
     unused: str = ""
+    culprit: str = ""
 
 
 _NOTHING = np.empty(0)
@@ -70,6 +73,7 @@ def understand(
     *,
     decimal: str = ".",
     is_sure: bool = False,
+    is_mixed: bool = False,
     asked: ColumnOptions | None = None,
 ) -> Meaning:
     """Find out what a column of texts is.
@@ -84,6 +88,8 @@ def understand(
         The decimal sign of the rest of the file.
     is_sure : bool, default=False
         Whether that was said and not found out.
+    is_mixed : bool, default=False
+        Whether the file has numbers with either sign.
     asked : ColumnOptions, optional
         What was said about the column.
 
@@ -124,16 +130,19 @@ def understand(
             if days.short_years:
                 said.append("years of two digits lie in 1969–2068")
             said += _lost(texts, ~days.good, sizes, "no dates")
-            return Meaning("date", spread(days.values), note="; ".join(said))
+            odd = _first(texts, ~days.good)
+            return Meaning("date", spread(days.values), note="; ".join(said), culprit=odd)
     hours, are_times = read_times(texts)
     if sizes[are_times].sum() >= ALMOST_ALL * total:
         said = ["times, in hours", *_lost(texts, ~are_times, sizes, "no times")]
-        return Meaning("number", spread(hours), "h", "; ".join(said))
+        odd = _first(texts, ~are_times)
+        return Meaning("number", spread(hours), "h", "; ".join(said), culprit=odd)
     found = read_numbers(
         texts,
         sizes,
         decimal=asked.decimal or decimal,
         is_sure=is_sure or bool(asked.decimal),
+        is_mixed=is_mixed,
         unit=asked.unit,
     )
     return _as_numbers(found, texts, sizes, spread, asked)
@@ -150,7 +159,8 @@ def _as_numbers(
         if found.unit and not asked.unit:
             said.insert(0, f"in {found.unit}")
         said += _lost(texts, ~found.good, sizes, "no numbers")
-        return Meaning("number", spread(found.values), found.unit, "; ".join(said))
+        odd = _first(texts, ~found.good)
+        return Meaning("number", spread(found.values), found.unit, "; ".join(said), "", odd)
     if found.n_long and found.n_long + int(found.good.sum()) >= ALMOST_ALL * len(texts):
         unused = (
             "whole numbers of 16 digits and more are kept as text, because neighbours would become "
@@ -158,15 +168,20 @@ def _as_numbers(
         )
         return Meaning("text", _NOTHING, unused=unused)
     if found.why_not:
-        return Meaning("text", _NOTHING, unused=found.why_not)
+        culprit = "" if found.culprit is None else texts[found.culprit]
+        return Meaning("text", _NOTHING, unused=found.why_not, culprit=culprit)
     if n_good >= MANY * total and n_good > 1:
-        odd = sizes[~found.good].sum()
+        others = int(sizes[~found.good].sum())
         unused = (
-            f"{n_good} of {count(total, 'cell')} are numbers, {int(odd)} are not: "
+            f"{n_good} of {count(total, 'cell')} are numbers, {others} are not: "
             f"{examples(texts, ~found.good, sizes)}"
         )
-        return Meaning("text", _NOTHING, unused=unused)
+        return Meaning("text", _NOTHING, unused=unused, culprit=_first(texts, ~found.good))
     return Meaning("text", _NOTHING)
+
+
+def _first(texts: list[str], odd: BoolArray) -> str:
+    return texts[int(np.argmax(odd))] if odd.any() else ""
 
 
 def _lost(texts: list[str], odd: BoolArray, sizes: IntArray, what: str) -> list[str]:

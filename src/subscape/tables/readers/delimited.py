@@ -16,13 +16,16 @@ from .boundary import DEFAULT, Limits, guarded
 from .layout import NAMES, Layout, TextOptions, counts_as_number, layout, split
 from .packed import open_bytes
 
-__all__ = ["TextOptions", "read_delimited"]
+__all__ = ["LineNumbers", "TextOptions", "read_delimited"]
 
 #: After this many columns that looked numeric at first and were not, all others are read as text.
 MOST_SURPRISES = 2
 
 #: Rows longer than this are read row by row.
 LONGEST_FOR_ARROW = 1 << 27
+
+#: In larger files rows are counted, not lines.
+MOST_TO_COUNT = 1 << 27
 
 #: From here on, float64 has no longer every whole number.
 LARGEST_WHOLE = float(2**53)
@@ -62,7 +65,7 @@ def read_delimited(
             else:
                 raise _ragged(path, found, error, limits) from None
             continue
-        too_long = [j for j, cells in enumerate(arrays) if numeric[j] and _holds_keys(cells)]
+        too_long = [j for j, number in enumerate(numeric) if number and _holds_keys(arrays[j])]
         if not too_long:
             break
         for j in too_long:
@@ -237,6 +240,34 @@ def _read_rows(path: Path, found: Layout, pad: bool, limits: Limits) -> tuple[La
         )
     arrays = [pa.chunked_array([pa.array(column, type=pa.string())]) for column in columns]
     return found._replace(names=names, notes=notes), arrays
+
+
+class LineNumbers:
+    """Where the rows of a file stand; looked up in one go when first asked.
+
+    Parameters
+    ----------
+    path : Path
+    found : Layout
+    limits : Limits
+    """
+
+    def __init__(self, path: Path, found: Layout, limits: Limits = DEFAULT) -> None:
+        self._source = path, found, limits
+        self._lines: list[int] | None = None
+
+    def __call__(self, row: int) -> str:
+        """The place of a row in words."""
+        if self._lines is None:
+            path, found, limits = self._source
+            small = path.stat().st_size <= MOST_TO_COUNT
+            width = len(found.names)
+            self._lines = [
+                line
+                for line, cells in (_lines(path, found, limits) if small else ())
+                if len(cells) == width or not (found.has_comments and cells[0].startswith("#"))
+            ]
+        return f"line {self._lines[row]}" if row < len(self._lines) else f"row {row + 1}"
 
 
 def _ragged(path: Path, found: Layout, error: Exception, limits: Limits) -> FileFormatError:

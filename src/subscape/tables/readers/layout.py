@@ -202,8 +202,10 @@ def find_delimiter(text: str, complete: bool = True) -> str:
         d: _score([cells for _, cells in _sample_rows(text, d, complete)], d) for d in DELIMITERS
     }
     best = max(DELIMITERS, key=fits.__getitem__)
-    if fits[best][2] < 2 and _blank_fits([c for _, c in _sample_rows(text, " ", complete)]):
-        return " "
+    if fits[best][2] < 2:
+        rows = [cells for _, cells in _sample_rows(text, " ", complete)]
+        if _blank_fits(rows, '\n"' in text):
+            return " "
     return best
 
 
@@ -220,17 +222,18 @@ def _score(rows: Sequence[list[str]], delimiter: str) -> tuple[float, float, int
     return (round(times / len(rows), 1), numeric / len(cells), width)
 
 
-def _blank_fits(rows: Sequence[list[str]]) -> bool:
-    """Whether blanks split lines into columns, and not sentences into words."""
+def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:
+    """Whether blanks split lines into columns, and not sentences into words, or units off."""
     if len(rows) < 2:
         return False
     width, times = Counter(map(len, rows[1:])).most_common(1)[0]
     # R puts no name above its row names.
-    headed = len(rows[0]) in (width, width - 1)
+    headed = len(rows[0]) == width or (len(rows[0]) == width - 1 and (quoted or width > 2))
     if width < 2 or times < 0.9 * (len(rows) - 1) or not headed:
         return False
     cells = [cell for row in rows[1:] for cell in row]
-    return sum(counts_as_number(cell) for cell in cells) >= 0.5 * len(cells)
+    share = sum(counts_as_number(cell) for cell in cells) / len(cells)
+    return share > 0.5 or (quoted and share == 0.5)
 
 
 def _check_single_column(rows: Sequence[Row], used: str, name: str) -> None:

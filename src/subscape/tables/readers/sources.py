@@ -18,7 +18,7 @@ from subscape.tables.roles import Habits, parts_from_arrow, type_column
 
 from .arff import is_arff, parse_arff
 from .boundary import DEFAULT, Limits, OtherContentError, guarded, probed
-from .delimited import read_delimited
+from .delimited import LineNumbers, read_delimited
 from .layout import TextOptions, decode, detect_encoding
 from .packed import members_of, open_bytes, packing_of
 from .workbook import read_sheet
@@ -186,7 +186,13 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
         found.names,
         arrays,
         wanted,
-        Habits(markers=True, decimal=found.decimal, is_sure=found.is_sure),
+        Habits(
+            markers=True,
+            decimal=found.decimal,
+            is_sure=found.is_sure,
+            is_mixed=found.is_mixed,
+            line_of=LineNumbers(path, found, limits),
+        ),
         row_names=found.names[0] if found.row_names else None,
         source={"format": "delimited", **source},
         notes=notes,
