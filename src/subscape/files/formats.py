@@ -26,6 +26,8 @@ from subscape.core.errors import (
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray
+from subscape.tables.readers.arrays import check_npy
+from subscape.tables.readers.boundary import guarded
 from subscape.tables.readers.layout import decode, detect_encoding
 from subscape.tables.readers.packed import open_bytes
 
@@ -217,12 +219,10 @@ def read_drafts(
         raise SubscapeError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
-    try:
+    with guarded(source.name, "clustering"):
         if source.is_dir():
             return _read_folder(source)
         return _read_file(source, n_features, format)
-    except EOFError as error:  # gzip's word for a cut file
-        raise FileFormatError(f"{source.name} is damaged or truncated: {error}") from None
 
 
 def _read_folder(folder: Path) -> list[Draft]:
@@ -265,11 +265,8 @@ def _read_file(source: Path, n_features: int | None, format: str | None) -> list
 
 
 def _text(path: Path) -> str:
-    try:
-        with open_bytes(path) as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FileFormatError(f"{path.name} can't be read: {error}") from None
+    with open_bytes(path) as stream:
+        content = stream.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise FileFormatError(f"{path.name} holds more than {MAX_BYTES:,} bytes of text")
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -281,11 +278,9 @@ def _text(path: Path) -> str:
 
 
 def _npy(path: Path) -> NDArray[np.generic]:
-    try:
+    with guarded(path.name, "label array"):
+        check_npy(path)
         return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        reason = "pickled objects, which are never read" if "pickle" in str(error) else str(error)
-        raise FileFormatError(f"{path.name} is not a readable label array: {reason}") from None
 
 
 # -- clusterings into files of any format, and what a format cannot hold ---------------------------

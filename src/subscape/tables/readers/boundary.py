@@ -90,6 +90,14 @@ class Limits(NamedTuple):
                 f"{have / 2**30:,.1f} GiB to use; if that is right, read a part of it"
             )
 
+    def check_shape(self, n_rows: int, n_features: int, n_clusters: int, name: str) -> None:
+        """Refuse a stated size for which a clustering would not fit into memory."""
+        wanted = 8 * n_rows + n_features * max(n_clusters, 1)
+        what = f"{n_rows:,} rows and {n_features:,} features"
+        if n_rows < 0 or n_features < 0 or n_rows >= 2**31:
+            raise FileFormatError(f"{name} states {what}, which no table has; it is damaged")
+        self.check_memory(wanted, what, name)
+
     def check_columns(self, n: int, name: str) -> None:
         """Refuse more columns than anything sensible has."""
         if n > self.columns:

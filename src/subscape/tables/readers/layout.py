@@ -28,6 +28,9 @@ SAMPLE_BYTES, SAMPLE_ROWS, SAMPLE_CELLS = 1 << 22, 200, 50_000
 #: Lines that a sample shall have, if they are not too long.
 SAMPLE_LINES = 20
 
+#: Longer first lines are looked at before they are split.
+LONG_LINE = 1 << 20
+
 _SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
 _POWER = r"(?:[eE][+-]?\d+)?"
 _ONLY_POINT = re.compile(
@@ -389,6 +392,7 @@ def layout(
     stated = _SEP.fullmatch(text.partition("\n")[0].rstrip("\r"))
     body = text.partition("\n")[2] if stated else text
     first = int(bool(stated))
+    _check_lines(body, complete, name, limits)
     comments = [line for line in _head(body) if line.startswith("#")]
     if options.delimiter is not None:
         if len(options.delimiter) != 1:
@@ -454,6 +458,19 @@ def layout(
         delimiter, sign, encoding, names, rows[0][0], data[1:], notes,
         row_names=unnamed and several, **rest,
     )  # fmt: skip
+
+
+def _check_lines(text: str, complete: bool, name: str, limits: Limits) -> None:
+    """Refuse a text of one endless line before it is split at anything."""
+    end = text.find("\n")
+    first = text if end < 0 else text[:end]
+    if len(first) > LONG_LINE:
+        if complete and end < 0 and "\r" not in text:
+            raise FileFormatError(
+                f"{name} has no line break in {len(text):,} letters; a table has a line for each "
+                "row"
+            )
+        limits.check_columns(max(first.count(sign) for sign in DELIMITERS), name)
 
 
 def _head(text: str) -> list[str]:

@@ -17,6 +17,7 @@ from subscape.tables.parts import Parts, Wishes, parts_of_array
 from subscape.tables.roles import Habits, parts_from_arrow, type_column
 
 from .arff import is_arff, parse_arff
+from .arrays import check_npy
 from .boundary import DEFAULT, Limits, OtherContentError, guarded, probed
 from .delimited import LineNumbers, read_delimited
 from .layout import TextOptions, decode, detect_encoding
@@ -258,7 +259,7 @@ def _read_npy(path: Path, wanted: Wishes, limits: Limits) -> Parts:
     size = path.stat().st_size
     large = size > MAPPED_BYTES
     with guarded(path.name, "NPY file"):
-        _check_npy(path, size)
+        check_npy(path)
         array = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
     if not large:
         array.flags.writeable = False  # Nobody else has it, so the table need not copy it.
@@ -266,27 +267,6 @@ def _read_npy(path: Path, wanted: Wishes, limits: Limits) -> Parts:
         return parts_of_array(array)._replace(source={"format": "npy"})
     except TypeError as error:
         raise OtherContentError(f"{path.name}: {error}") from None
-
-
-def _check_npy(path: Path, size: int) -> None:
-    """Refuse objects, and a shape that the file has no room for."""
-    with path.open("rb") as file:
-        version = np.lib.format.read_magic(file)
-        if version == (1, 0):
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-        else:
-            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-        begin = file.tell()
-    if dtype.hasobject:
-        raise FileFormatError(
-            f"{path.name} holds pickled objects, which are never opened; save a numeric array"
-        )
-    stated = int(np.prod(shape, dtype=object)) * dtype.itemsize
-    if stated != size - begin:
-        raise FileFormatError(
-            f"{path.name} is not a readable NPY file: its shape {shape} takes {stated:,} bytes, "
-            f"there are {size - begin:,}; is it whole? Copy or export it again"
-        )
 
 
 # --- data frames ---
