@@ -26,7 +26,7 @@ Kind = Literal["number", "text", "date"]
 ROLES: tuple[str, ...] = get_args(Role)
 
 #: What may be done to the numbers of a column before they are used.
-TRANSFORMS: tuple[str, ...] = ("log", "log1p", "sqrt", "square", "negate", "rank")
+TRANSFORMS: tuple[str, ...] = ("log", "log1p", "sqrt", "square", "negate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +263,6 @@ def transformed(values: FloatArray, how: str, name: str) -> FloatArray:
             f"column {name!r} has the value {lowest:.15g}, of which there is no {how}; choose "
             "another transform"
         )
-    if how == "rank":
-        from scipy.stats import rankdata
-
-        return np.asarray(rankdata(values, nan_policy="omit"), dtype=np.float64)
     if how == "negate":
         return -values
     functions = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "square": np.square}

@@ -141,7 +141,7 @@ class Table:
             Cells that mean no value beside the usual ones, such as -999.
         columns : mapping from column name to mapping, optional
             What is known of columns: any of ``role``, ``unit``, ``order`` (levels, lowest first),
-            ``transform`` ("log", "log1p", "sqrt", "square", "negate", "rank"), ``decimal``,
+            ``transform`` ("log", "log1p", "sqrt", "square", "negate"), ``decimal``,
             ``dates`` ("dmy", "mdy", "ymd") and ``missing``.
         sheet : str, optional
             For workbooks, the sheet to read.

@@ -153,14 +153,15 @@ def _as_numbers(
 ) -> Meaning:
     assert callable(spread)
     total, n_good = int(sizes.sum()), int(sizes[found.good].sum())
-    forced = asked.role == "numeric" and n_good > 0
+    said = asked.role == "numeric" or (not asked.role and (asked.unit or asked.decimal))
+    forced = bool(said) and n_good > 0
     if n_good and (n_good >= ALMOST_ALL * total or forced):
-        said = [*found.said]
+        told = [*found.said]
         if found.unit and not asked.unit:
-            said.insert(0, f"in {found.unit}")
-        said += _lost(texts, ~found.good, sizes, "no numbers")
+            told.insert(0, f"in {found.unit}")
+        told += _lost(texts, ~found.good, sizes, "no numbers")
         odd = _first(texts, ~found.good)
-        return Meaning("number", spread(found.values), found.unit, "; ".join(said), "", odd)
+        return Meaning("number", spread(found.values), found.unit, "; ".join(told), "", odd)
     if found.n_long and found.n_long + int(found.good.sum()) >= ALMOST_ALL * len(texts):
         unused = (
             "whole numbers of 16 digits and more are kept as text, because neighbours would become "
