@@ -84,8 +84,8 @@ class Numbers(NamedTuple):
         How they were read, where that is not plain.
     why_not : str
         Why the column can't be read as numbers as a whole.
-    n_long : int
-        Different whole numbers of 16 digits and more.
+    long : (n_levels,) bool array
+        Whole numbers of 16 digits and more: not good, but with a value.
     culprit : int or None
         The text that is to blame for ``why_not``.
     """
@@ -96,7 +96,7 @@ class Numbers(NamedTuple):
     unit: str = ""
     said: tuple[str, ...] = ()
     why_not: str = ""
-    n_long: int = 0
+    long: BoolArray = np.zeros(0, dtype=bool)
     culprit: int | None = None
 
 
@@ -197,7 +197,8 @@ def read_numbers(
     """
     fast = None if decimal == "," else plain_numbers(levels)
     if fast is not None:
-        return Numbers(fast, np.ones(len(levels), dtype=bool))
+        every = np.ones(len(levels), dtype=bool)
+        return Numbers(fast, every, long=~every)
     parsed = [parse_number(text) for text in levels]
     endless = [_endless(text) for text in levels]
     under = {
@@ -211,14 +212,14 @@ def read_numbers(
     said: list[str] = []
     if not is_sure:
         decimal = _decided(under, cells, decimal, levels, said, is_mixed)
-    long = [t is not None and LONG_INTEGER.fullmatch(t.core) is not None for t in parsed]
+    long = np.array([t is not None and bool(LONG_INTEGER.fullmatch(t.core)) for t in parsed])
     values, good = np.full(len(levels), np.nan), np.zeros(len(levels), dtype=bool)
     units: list[str] = ["" if token is None else token.unit for token in parsed]
     for i, (value, token) in enumerate(zip(under[decimal], parsed, strict=True)):
         if endless[i] is not None:
             values[i], good[i] = endless[i], True
-        elif value is not None and token is not None and not long[i]:
-            values[i], good[i] = -value if token.negative else value, True
+        elif value is not None and token is not None:
+            values[i], good[i] = -value if token.negative else value, not long[i]
     other = "," if decimal == "." else "."
     foreign = [
         i for i in range(len(levels)) if under[decimal][i] is None and under[other][i] is not None
@@ -238,8 +239,8 @@ def read_numbers(
     good &= ~odd
     if not why_not and odd.any() and counts[good].sum() < ALMOST_ALL * total:
         why_not, culprit = _mixed(units, odd | good, counts), int(np.argmax(odd))
-    values[~good] = np.nan
-    return Numbers(values, good, decimal, chosen, tuple(said), why_not, sum(long), culprit)
+    values[~(good | long)] = np.nan
+    return Numbers(values, good, decimal, chosen, tuple(said), why_not, long, culprit)
 
 
 def _endless(text: str) -> float | None:

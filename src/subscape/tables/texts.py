@@ -159,10 +159,17 @@ def _as_numbers(
         told = [*found.said]
         if found.unit and not asked.unit:
             told.insert(0, f"in {found.unit}")
-        told += _lost(texts, ~found.good, sizes, "no numbers")
-        odd = _first(texts, ~found.good)
+        kept = found.good | found.long
+        if found.long.any():
+            equal = int(found.long.sum()) - len(np.unique(found.values[found.long]))
+            told.append(
+                f"{count(int(sizes[found.long].sum()), 'whole number')} of 16 digits and more "
+                f"rounded, {equal} different ones became equal"
+            )
+        told += _lost(texts, ~kept, sizes, "no numbers")
+        odd = _first(texts, ~kept)
         return Meaning("number", spread(found.values), found.unit, "; ".join(told), "", odd)
-    if found.n_long and found.n_long + int(found.good.sum()) >= ALMOST_ALL * len(texts):
+    if found.long.any() and sizes[found.good | found.long].sum() >= ALMOST_ALL * total:
         unused = (
             "whole numbers of 16 digits and more are kept as text, because neighbours would become "
             "equal as numbers"
