@@ -149,7 +149,9 @@ def guarded(name: str, what: str = "", way_out: str = "") -> Iterator[None]:
         yield
     except _PASSED:
         raise
-    except (Exception, RecursionError) as error:
+    except (KeyboardInterrupt, SystemExit, GeneratorExit):
+        raise
+    except BaseException as error:  # a library in Rust panics by an error that is no Exception
         raise FileFormatError(described(error, name, what, way_out)) from error
 
 

@@ -470,7 +470,7 @@ def _check_lines(text: str, complete: bool, name: str, limits: Limits) -> None:
                 f"{name} has no line break in {len(text):,} letters; a table has a line for each "
                 "row"
             )
-        limits.check_columns(max(first.count(sign) for sign in DELIMITERS), name)
+        limits.check_columns(1 + max(first.count(sign) for sign in DELIMITERS), name)
 
 
 def _head(text: str) -> list[str]:
