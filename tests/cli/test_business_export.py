@@ -58,6 +58,13 @@ def test_what_was_misread_is_repaired_by_the_file_of_columns(run, tmp_path, expo
     assert np.isnan(table.values("Paket")[~odd]).all()
 
 
+def test_a_spreadsheet_may_save_the_file_of_columns_in_its_dialect(tmp_path):
+    text = "column;role;order\r\nGröße;numeric;S|M|L\r\n'=x;ignore;\r\n"
+    (tmp_path / "c.csv").write_bytes(text.encode("cp1252"))
+    said = read_columns(str(tmp_path / "c.csv"))
+    assert said["Größe"].order == ("S", "M", "L") and said["=x"].role == "ignore"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

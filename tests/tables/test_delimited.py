@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from subscape.tables.readers import delimited, layout
+from subscape.tables.readers import delimited, dialect
 from subscape.tables.readers import sources as readers
 from subscape.tables.table import Table
 from subscape.tables.texts import MARKERS
@@ -92,7 +92,7 @@ def test_bytes_that_cp1252_lacks_are_latin_1(write):
 
 
 def test_an_encoding_that_only_shows_later(write, monkeypatch):
-    monkeypatch.setattr(layout, "SAMPLE_BYTES", 64)
+    monkeypatch.setattr(dialect, "SAMPLE_BYTES", 64)
     rows = "".join(f"{i},x\n" for i in range(40))
     table = Table.read(write(b"a,b\n" + rows.encode() + b"41,\xe9\n"))
     assert table.source["encoding"] == "cp1252"
@@ -119,7 +119,7 @@ def test_missing_markers(write):
 
 
 def test_numbers_first_then_text(write, monkeypatch):
-    monkeypatch.setattr(layout, "SAMPLE_ROWS", 5)
+    monkeypatch.setattr(dialect, "SAMPLE_ROWS", 5)
     names = list("abcdefgh")
     rows = [[str(i)] * 8 for i in range(1, 31)]
     rows[20][1:] = rows[21][1:] = ["many"] * 7
@@ -131,7 +131,7 @@ def test_numbers_first_then_text(write, monkeypatch):
 
 
 def test_text_first_then_numbers(write, monkeypatch):
-    monkeypatch.setattr(layout, "SAMPLE_ROWS", 2)
+    monkeypatch.setattr(dialect, "SAMPLE_ROWS", 2)
     table = Table.read(write("a,b\nx,?\ny,?\nx,1.5\n"))
     np.testing.assert_array_equal(table.X[:, 0], [NAN, NAN, 1.5])
 

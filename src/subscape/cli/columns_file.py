@@ -12,6 +12,7 @@ from subscape.files.atomic import write_text_atomically
 from subscape.files.labels import harmless
 from subscape.tables.parts import ColumnOptions, column_options
 from subscape.tables.readers.boundary import guarded
+from subscape.tables.readers.dialect import decode, detect_encoding, find_delimiter
 from subscape.tables.table import Table
 
 #: What can be said of a column, in the order of the file.
@@ -24,8 +25,12 @@ def read_columns(path: str) -> dict[str, ColumnOptions]:
     Further columns are ``unit``, ``order`` (levels with ``|`` between them, lowest first),
     ``transform``, ``decimal``, ``dates`` and ``missing``; ``note`` is not read.
     """
-    with guarded(path, "file of columns"), open(path, newline="", encoding="utf-8-sig") as stream:
-        reader = csv.DictReader(stream)
+    with guarded(path, "file of columns"):
+        # Spreadsheets write it in their own dialect.
+        content = Path(path).read_bytes()
+        text = decode(content, detect_encoding(content, None, path), path)
+        lines = io.StringIO(text, newline="")
+        reader = csv.DictReader(lines, delimiter=find_delimiter(text.partition("\n")[0] + "\n"))
         have = [name.strip() for name in reader.fieldnames or ()]
         if not {"column", "role"} <= set(have):
             raise SubscapeError(

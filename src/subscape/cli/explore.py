@@ -21,7 +21,7 @@ from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listi
 from subscape.parallel.interruption import PromptStop, leave
 from subscape.tables.columns import is_number
 from subscape.tables.readers.boundary import printable
-from subscape.tables.readers.layout import NAMES
+from subscape.tables.readers.dialect import NAMES
 from subscape.tables.table import Table
 
 from .columns_file import read_columns, write_columns

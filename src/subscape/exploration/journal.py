@@ -54,7 +54,7 @@ class Journal:
             try:
                 entry = json.loads(line)
                 self._made[entry["decision"]] = entry["outcome"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise FileFormatError(
                     f"line {number} of {path} is no decision; the study can't be resumed"
                 ) from None

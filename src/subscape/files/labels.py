@@ -16,7 +16,7 @@ from subscape.core.convert import encode_labels
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
 from subscape.core.memberships import Memberships
 from subscape.core.types import IndexArray
-from subscape.tables.readers.layout import find_delimiter, split
+from subscape.tables.readers.dialect import find_delimiter, split
 
 from .drafts import Draft
 

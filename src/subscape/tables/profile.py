@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -188,26 +188,27 @@ def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]
     return notes
 
 
-def near_copies(names: Sequence[str], X: Any, duplicate_of: Sequence[str | None]) -> list[str]:
+def near_copies(names: Sequence[str], X: Any, copies: Collection[str] = ()) -> list[str]:
     """A sentence about columns that follow another one but for rounding, sign or unit.
 
     Columns are compared by a few random projections, so that no pair is looked at that is not
-    close: the work grows with the table, not with the square of its columns.
+    close: the work grows with the table, not with the square of its columns. Exact ``copies`` are
+    said elsewhere and left out.
 
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> X[:, 2] = 32 + 1.8 * X[:, 0]
-    >>> near_copies(["celsius", "x", "fahrenheit"], X, (None, None, None))
+    >>> near_copies(["celsius", "x", "fahrenheit"], X)
     ["1 near copy: 'fahrenheit' follows 'celsius'"]
     """
-    if sparse.issparse(X) or X.shape[0] < FEWEST_ROWS or X.shape[1] < 2 or any(duplicate_of):
-        # Exact repeats are said elsewhere; they would hide what is only near.
+    if sparse.issparse(X) or X.shape[0] < FEWEST_ROWS or X.shape[1] < 2:
         return []
     step = max(1, X.shape[0] * X.shape[1] // BLOCK_CELLS)
     part = np.array(X[::step], dtype=np.float64)
     if part.shape[0] < FEWEST_ROWS or not np.isfinite(part).any():
         return []
     part[~np.isfinite(part)] = np.nan
-    full = ~np.isnan(part).any(axis=0)
+    full = np.array([name not in copies for name in names])
+    full &= ~np.isnan(part).any(axis=0)
     part = part[:, full]
     chosen = np.flatnonzero(full)
     part -= part.mean(axis=0)

@@ -278,7 +278,9 @@ class Table:
         """What to know about this table, in sentences."""
         said = [*self.unused_numeric_notes, *self.reading_notes]
         said += profiles.remarks(self.schema, self.profile, self.n_rows)
-        said += profiles.near_copies(self.numeric_names, self.X, self.profile.duplicate_of)
+        pairs = zip(self.schema, self.profile.duplicate_of, strict=True)
+        copies = {column.name for column, first in pairs if first is not None}
+        said += profiles.near_copies(self.numeric_names, self.X, copies)
         if "id" in self.roles.values() and self.row_names is None:
             said.append("the values of the id column repeat, so the rows have no names")
         return tuple(said)

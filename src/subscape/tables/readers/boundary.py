@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -110,6 +111,7 @@ class Limits(NamedTuple):
 DEFAULT = Limits()
 
 
+@cache
 def memory_size() -> int:
     """Bytes of memory of this machine, or what this process is allowed of it."""
     try:

@@ -11,9 +11,10 @@ from typing import Any
 from subscape.core.errors import FileFormatError, SubscapeError, count
 from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
-from . import layout as layouts
+from . import dialect
 from .boundary import DEFAULT, Limits, guarded
-from .layout import NAMES, Layout, TextOptions, counts_as_number, layout, split
+from .dialect import NAMES, counts_as_number, split
+from .layout import Layout, TextOptions, layout
 from .packed import open_bytes
 
 __all__ = ["LineNumbers", "TextOptions", "read_delimited"]
@@ -77,12 +78,12 @@ def read_delimited(
 
 def _sample(path: Path, limits: Limits) -> tuple[bytes, bool]:
     """The beginning of a file, with some whole lines in it, and whether that is all."""
-    size = layouts.SAMPLE_BYTES
+    size = dialect.SAMPLE_BYTES
     with open_bytes(path, limits) as file:
         sample = file.read(size)
         while len(sample) == size:
             lines = sample.count(b"\n") + sample.count(b"\r")
-            if lines >= layouts.SAMPLE_LINES or (lines and size >= 1 << 26):
+            if lines >= dialect.SAMPLE_LINES or (lines and size >= 1 << 26):
                 return sample, False
             if size > limits.line:
                 raise FileFormatError(

@@ -41,6 +41,7 @@ class _Limited(io.RawIOBase):
             ) from error
         self._given += len(content)
         self._limits.check_ratio(self._given, self._packed, self._name)
+        self._limits.check_memory(self._given, "more text than fits", self._name)
         buffer[: len(content)] = content
         return len(content)
 
@@ -60,6 +61,8 @@ def open_bytes(path: Path, limits: Limits = DEFAULT) -> IO[bytes]:
     """The bytes of a file, unpacked if it is packed, and no more of them than is honest."""
     how = packing_of(path)
     if not how:
+        size = path.stat().st_size
+        limits.check_memory(size, f"{size:,} bytes of text", path.name)
         return path.open("rb")
     with guarded(path.name, f"{how} file"):
         stream = _OPENERS[how](path)
