@@ -420,7 +420,7 @@ def test_free_text_keys_constants_and_copies_are_listed_with_the_reason(tmp_path
     celsius = rng.normal(20, 5, 40).round(2)
     frame = pd.DataFrame(
         {
-            "key": [f"A{i}" for i in range(40)],
+            "sku": [f"A{i}" for i in range(40)],
             "remark": [f"the customer wrote letter {i // 2 if i < 4 else i}" for i in range(40)],
             "mandant": ["0815"] * 40,
             "celsius": celsius,
@@ -430,9 +430,9 @@ def test_free_text_keys_constants_and_copies_are_listed_with_the_reason(tmp_path
     )
     frame.drop(columns="again").to_csv(tmp_path / "t.csv", index=False)
     table = Table.read(tmp_path / "t.csv")
-    assert table.roles["key"] == "id" and table.roles["remark"] == "ignore"
+    assert table.roles["sku"] == "id" and table.roles["remark"] == "ignore"
     said = "\n".join(table.notes)
-    assert "column 'key': text that differs in every row" in said
+    assert "column 'sku': text that differs in every row" in said
     assert "column 'remark': free text with 38 different values in 40 rows" in said
     assert "1 feature with a single value: 'mandant'" in said
     assert "1 near copy: 'fahrenheit' follows 'celsius'" in said

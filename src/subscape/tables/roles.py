@@ -380,7 +380,7 @@ def _settle_levels(
     telling = any(pattern.fullmatch(name) for pattern in (_KEY, _COUNTER, _NAME))
     role, note = "nominal", ""
     if all_differ and (len(codes) >= FEW or telling):
-        role, note = "id", "text that differs in every row"
+        role, note = "id", "" if telling else "text that differs in every row"
     elif habits.guess_labels and _LABEL.fullmatch(name):
         role, note = "label", "taken as a label because of its name, not used as a feature"
     elif used > FEW and used > present / 2:
@@ -416,8 +416,7 @@ def _settle_number(name: str, cells: Any, habits: Habits, note: str = "") -> Typ
         if whole and n_rows > 1 and len(different) == n_rows:
             running = different[0] in (0, 1) and different[-1] - different[0] == n_rows - 1
             if key or (counter and running):
-                said = "whole numbers that differ in every row, and its name"
-                return TypedColumn(Column(name, "id", note=said), values)
+                return TypedColumn(Column(name, "id"), values)
         if whole and label and len(different) <= min(100, len(present) / 2):
             said = "taken as a label because of its name, not used as a feature"
             return TypedColumn(Column(name, "label", note=said), values)
