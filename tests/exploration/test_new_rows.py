@@ -112,7 +112,8 @@ def test_missing_values_and_new_levels_are_told_apart():
 
 def test_pooled_levels_are_matched_too():
     z = np.array(["01"] * 60 + ["02"] * 57 + ["03", "04", "x"])
-    ready = prepare(Table.read(pd.DataFrame({"x": np.linspace(0, 1, 120), "z": z})))
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 120), "z": z})
+    ready = prepare(Table.read(frame, roles={"z": "nominal"}))
     pooled = ("03", "04", "x")
     assert pooled in [recipe.levels for recipe in ready.recipes]
     X = like_before(ready.recipes, Table.read(pd.DataFrame({"x": [0.0] * 2, "z": [4, 1]})))

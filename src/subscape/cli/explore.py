@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import errno
-import io
 import math
 import os
 import sys
@@ -20,13 +18,13 @@ import click
 import numpy as np
 
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
-from subscape.files.atomic import write_text_atomically
-from subscape.files.labels import harmless
 from subscape.parallel.interruption import PromptStop, leave
 from subscape.tables.columns import is_number
-from subscape.tables.readers.delimited import NAMES
+from subscape.tables.readers.boundary import printable
+from subscape.tables.readers.dialect import NAMES
 from subscape.tables.table import Table
 
+from .columns_file import read_columns, write_columns
 from .inputs import of_text, text_options
 from .output import columns, short
 
@@ -54,7 +52,7 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @click.option("--truth", type=click.Path(exists=True, dir_okay=False),
               help="Labels to compare with at the end; the search never sees them.")  # fmt: skip
 @click.option("--columns", type=click.Path(exists=True, dir_okay=False),
-              help="Roles of the columns, as --check writes them.")  # fmt: skip
+              help="What the columns are: the file that --check writes, edited.")  # fmt: skip
 @click.option("--id", "id_column", help="Column with the names of the rows.")
 @click.option("--transpose", is_flag=True, help="Group the columns instead of the rows.")
 @click.option("--search-rows", type=click.IntRange(min=10), default=20_000, show_default=True,
@@ -69,7 +67,10 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
               "obsm and varm.")  # fmt: skip
 @text_options
 def explore(table: str, output: str | None, check: bool, **options: Any) -> None:
-    """Find every honest grouping of TABLE (CSV, Parquet, ARFF, NPY, h5ad) and show it on a page."""
+    """Find every honest grouping of TABLE and show it on a page.
+
+    TABLE is a CSV or other text, a workbook (xlsx, ods), Parquet, Feather, ARFF, NPY or h5ad.
+    """
 
     began = time.perf_counter()
     if options["cluster"] and not check:
@@ -88,7 +89,7 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
     if options["resume"] and not folder.is_dir():
         raise FileNotFoundError(f"there is no study in {folder} to go on with; leave out --resume")
     for note in data.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {printable(note)}", err=True)
     from subscape.exploration.exploration import Exploration
     from subscape.report.page import make_ready, write_report
 
@@ -102,6 +103,8 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
     def end(study: Any) -> None:
         live.clear()
         page = write_report(study, folder / "report.html", embed_ids=options["embed_ids"])
+        for note in data.unused_numeric_notes:
+            click.echo(f"Not used: {printable(note)}")
         tell(study)
         click.echo(f"\n{time.perf_counter() - began:.0f} s. The page: {page}")
         if study.is_provisional:
@@ -152,7 +155,7 @@ def tell(study: Any) -> None:
     for view in study.significant_views or study.views[:1]:
         click.echo(f"\nView {view.number}: {_trust(study, view)}found by {listed(view.finders)}")
         for text in view.descriptions[:8]:
-            click.echo(f"  {text}")
+            click.echo(f"  {printable(text)}")
         more = len(view.descriptions) - 8
         if more > 0:
             click.echo(f"  and {count(more, 'more cluster')}")
@@ -261,18 +264,22 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
     from subscape.exploration.rows import check_rows
 
     for note in table.notes:
-        click.echo(note)
+        click.echo(printable(note))
     lines = [("column", "role", "kept as", "missing", "")]
     for place, column in enumerate(table.schema[:LISTED]):
         gone = int(table.profile.n_missing[place])
-        lines.append((short(column.name), column.role, column.kind, str(gone), column.note))
+        name, kind = printable(short(column.name)), column.kind
+        kind = f"{kind} ({column.unit})" if column.unit else kind
+        note = printable(column.unused or column.note)
+        lines.append((name, column.role, kind, str(gone), note))
     click.echo("")
     for line in columns(lines, right="lllr"):
         click.echo(line)
     if len(table.schema) > LISTED:
         click.echo(f"… and {len(table.schema) - LISTED} more columns")
     # First, because roles may be what has to be changed before anything can be planned.
-    path = _written(table, folder, options["columns"])
+    said = {} if options["columns"] is None else read_columns(options["columns"])
+    path = write_columns(table, folder, options["columns"], said)
     click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
     check_rows(table)
     ready = prepare(table)
@@ -290,30 +297,6 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
     click.echo(f"  then {plan.n_null} tables without groups")
 
 
-def _written(table: Table, folder: Path, given: str | None) -> Path:
-    """The file with the roles; one that somebody may have edited is not replaced."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "columns.csv"
-    text = _as_csv(table)
-    is_given = given is not None and path.exists() and path.samefile(given)
-    if path.exists() and not is_given and path.read_text(encoding="utf-8") != text:
-        raise FileExistsError(
-            f"{path} has other roles than these and is kept; use it (--columns {path}), or "
-            "remove it"
-        )
-    write_text_atomically(path, text, force=True)
-    return path
-
-
-def _as_csv(table: Table) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(["column", "role", "note"])
-    for column in table.schema:
-        writer.writerow([harmless(column.name), column.role, harmless(column.note)])
-    return buffer.getvalue()
-
-
 # -- reading the table, the roles of its columns, and known groupings, for the main job ------------
 
 
@@ -328,8 +311,8 @@ def read_table(
 
     ``text`` are the delimiter, the encoding and so on of a text file, as in ``Table.read``.
     """
-    roles = None if columns is None else read_roles(columns)
-    table = Table.read(path, id=id_column, roles=roles, **text)
+    said = None if columns is None else read_columns(columns)
+    table = Table.read(path, id=id_column, columns=said, **text)
     return transposed(table) if transpose else table
 
 
@@ -342,28 +325,14 @@ def reading(table: Table) -> str:
         said.append(f"{NAMES.get(delimiter, repr(delimiter))}-delimited")
         said.append("decimal comma" * (source["decimal"] == ","))
         said.append(str(source["encoding"]))
+    elif source.get("format") == "workbook":
+        said.append(f"sheet {source['sheet']!r} of a workbook")
     elif "format" in source:
         said.append(str(source["format"]))
     told = f"{source.get('path', 'table')}: {', '.join(part for part in said if part)}"
     if source.get("format") == "delimited" and len(table.schema) == 1:
         told += "; if there are more columns than one, say --delimiter"
     return told
-
-
-def read_roles(path: str) -> dict[str, str]:
-    """Roles by column, from a file with the columns ``column`` and ``role``."""
-    with open(path, newline="", encoding="utf-8-sig") as stream:
-        reader = csv.DictReader(stream)
-        if not {"column", "role"} <= set(reader.fieldnames or ()):
-            raise SubscapeError(
-                f"{path} must have the columns 'column' and 'role'; --check writes such a file"
-            )
-        return {_bare(line["column"]): line["role"].strip() for line in reader}
-
-
-def _bare(cell: str) -> str:
-    """A name without the mark that keeps spreadsheets from taking it for a formula."""
-    return cell[1:] if cell[:1] == "'" and cell[1:2] in ("=", "+", "-", "@") else cell
 
 
 def transposed(table: Table) -> Table:

@@ -180,6 +180,13 @@ _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "
 def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command."""
     for option in (
+        click.option("--trusted", is_flag=True,
+                     help="Lift the limits on how much a packed or very wide file may hold."),
+        click.option("--sheet", help="Sheet of a workbook, if not the first."),
+        click.option("--ragged", type=click.Choice(["refuse", "pad"]),
+                     help="What becomes of rows of a text file that are shorter than others."),
+        click.option("--na", multiple=True, metavar="VALUE",
+                     help="A cell that means no value, such as -999; may be repeated."),
         click.option("--no-header", is_flag=True,
                      help="The first line of a text file is data, not names."),
         click.option("--decimal", type=click.Choice([".", ","]),
@@ -200,9 +207,18 @@ def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
     {'delimiter': '\\t', 'encoding': None, 'decimal': None, 'header': False}
     """
     delimiter = options["delimiter"]
+    extra: dict[str, Any] = {name: options[name] for name in ("sheet", "ragged") if
+                             options.get(name)}  # fmt: skip
+    if options.get("na"):
+        extra["missing"] = list(options["na"])
+    if options.get("trusted"):
+        from subscape.tables.readers.boundary import Limits
+
+        extra["limits"] = Limits.lifted()
     return {
         "delimiter": _NAMES.get(delimiter, delimiter),
         "encoding": options["encoding"],
         "decimal": options["decimal"],
         "header": False if options["no_header"] else None,
+        **extra,
     }

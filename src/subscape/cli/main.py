@@ -93,8 +93,13 @@ def _refuse(error: Exception) -> NoReturn:
         text = f"{error.filename}: {error.strerror}"
     else:
         text = as_options(str(error)) or type(error).__name__
-    click.echo(f"Error: {text}", err=True)
+    click.echo(f"Error: {_harmless(text)}", err=True)
     sys.exit(BAD_INPUT)
+
+
+def _harmless(text: str) -> str:
+    """A message without the characters that steer a terminal."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "�" for letter in text)
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -133,7 +138,7 @@ def main() -> None:
     """Run the command ``subscape``."""
 
     def show(message: Warning | str, *details: Any, **more: Any) -> None:
-        click.echo(f"Warning: {message}", err=True)
+        click.echo(f"Warning: {_harmless(str(message))}", err=True)
 
     # A line of Subscape's source under a warning helps nobody at a command line.
     warnings.showwarning = show
@@ -148,6 +153,11 @@ _OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
 _WORDS = (
     ("pass force=True (--force)", "pass --force"),
     ("header=False", "--no-header"),
+    ("ragged='pad'", "--ragged pad"),
+    ("limits=Limits.lifted()", "--trusted"),
+    ("by limits=Limits(columns=…)", "by --trusted"),
+    ("by limits=Limits(line=…)", "by --trusted"),
+    ("(sheet=…)", "(--sheet)"),
     ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
     ("n_clusters=", "-k "),
     (

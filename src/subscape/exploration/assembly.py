@@ -17,7 +17,7 @@ from .ideas import IdeaView
 from .information import redundancy
 from .known import agreement
 from .levels import Merge, merge_tree
-from .new_rows import like_before
+from .new_rows import READ_AGAIN, like_before
 from .rule import Rule, learn, learn_neighbours
 from .scorers import BoxScorer
 from .separation import principal_directions
@@ -84,7 +84,8 @@ def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: 
         ),
         between_views=between,
         table_schema=tuple(
-            {"name": c.name, "role": c.role, "kind": c.kind, "note": c.note}
+            {"name": c.name, "role": c.role, "kind": c.kind, "note": c.unused or c.note}
+            | {key: value for key in READ_AGAIN if (value := getattr(c, key))}
             for c in job.table.schema
         ),
         shape=job.table.shape,

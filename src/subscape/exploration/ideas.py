@@ -150,7 +150,7 @@ def find_classes(table: Table, ready: Prepared, *, n_tables: int, seed: int) -> 
     return IdeaView(
         idea="classes",
         labels=canonical(labels),
-        score=float(tested.found.gain),
+        score=float(tested.evidence),
         p_value=tested.p_value(),
         maxima=tuple(float(x) for own in tested.maxima.values() for x in own),
         columns=np.arange(ready.X.shape[1]),

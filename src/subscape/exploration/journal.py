@@ -10,6 +10,10 @@ from typing import Any
 from subscape.core.errors import FileFormatError
 
 
+def _not_through_links(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NOFOLLOW", 0), 0o666)
+
+
 class Journal:
     """A list of decisions, each one line of a file that is synced before going on.
 
@@ -30,8 +34,17 @@ class Journal:
     def __init__(self, path: str | os.PathLike[str] | None) -> None:
         self.path = None if path is None else Path(path)
         self._made: dict[str, Any] = {}
+        self._refuse_link()
         if self.path is not None and self.path.exists():
             self._read()
+
+    def _refuse_link(self) -> None:
+        """Refuse a path that leads elsewhere: what is written goes into the study's folder only."""
+        if self.path is not None and self.path.is_symlink():
+            raise FileFormatError(
+                f"{self.path} is a link to another file, which would be overwritten; remove the "
+                "link, or choose another folder"
+            )
 
     def _read(self) -> None:
         path = self.path or Path()
@@ -41,13 +54,13 @@ class Journal:
             try:
                 entry = json.loads(line)
                 self._made[entry["decision"]] = entry["outcome"]
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 raise FileFormatError(
                     f"line {number} of {path} is no decision; the study can't be resumed"
                 ) from None
         if len(whole) < len(text):
             # A line that was being written when the power went: it never took effect.
-            with open(path, "r+b") as stream:
+            with open(path, "r+b", opener=_not_through_links) as stream:
                 stream.truncate(len(whole))
                 os.fsync(stream.fileno())
 
@@ -60,7 +73,8 @@ class Journal:
             outcome = make()
             if self.path is not None:
                 line = json.dumps({"decision": decision, "outcome": outcome}) + "\n"
-                with open(self.path, "ab") as stream:
+                self._refuse_link()
+                with open(self.path, "ab", opener=_not_through_links) as stream:
                     stream.write(line.encode())
                     stream.flush()
                     os.fsync(stream.fileno())

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 #: What two spellings of one value have in common; None where there is no such thing.
 Key = Callable[[str], str | None]
 
+#: What has to be known of a column, beside its role, to read it again as it was read.
+READ_AGAIN = ("unit", "order", "transform")
+
 _TRUTH = {"true": 1.0, "false": 0.0}
 
 
@@ -44,7 +47,16 @@ def read_as_explored(X: Any, schema: Sequence[Mapping[str, Any]], **options: Any
     **options
         As in ``Table.read``; an ``id`` that is said there is kept.
     """
+    again = {
+        str(column["name"]): {key: column[key] for key in READ_AGAIN if column.get(key)}
+        for column in schema
+    }
+    again = {name: said for name, said in again.items() if said}
     table = Table.read(X, **options)
+    again = {name: said for name, said in again.items() if name in table.roles}
+    if again:
+        options = options | {"columns": again}
+        table = Table.read(X, **options)
     before = {str(column["name"]): str(column["role"]) for column in schema}
     said = options.get("id")
     roles, ids = {}, []

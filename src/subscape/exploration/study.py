@@ -18,9 +18,10 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import FileFormatError, SubscapeError, count
 from subscape.core.markup import card
 from subscape.core.types import FloatArray, IndexArray, IntArray
-from subscape.files.archive import load, save
+from subscape.files.archive import load, read_arrays, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.files.labels import harmless
+from subscape.tables.readers.boundary import guarded, parsed_json
 from subscape.tables.table import Table
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 
@@ -468,18 +469,17 @@ def load_study(folder: str | os.PathLike[str]) -> Study:
         unfinished = (home / "plan.json").exists()
         hint = "; it was begun but not finished, go on with --resume" if unfinished else ""
         raise FileNotFoundError(f"{home} holds no study ({NAME} is missing){hint}")
-    try:
-        kept = json.loads(path.read_text())
+    kept = parsed_json(path.read_bytes(), str(path))
+    with guarded(str(path), "file of a study"):
         if kept["format"] != FORMAT:
             raise FileFormatError(
                 f"{path} has format {kept['format']!r}, this version reads {FORMAT!r}"
             )
-        with np.load(home / "views" / "arrays.npz", allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-        seconds = json.loads((home / "timings.json").read_text())
+        place = home / "views" / "arrays.npz"
+        arrays = read_arrays(place, str(place))
+        times = home / "timings.json"
+        seconds = parsed_json(times.read_bytes(), str(times))
         return _from_plain(kept, arrays, seconds, home)
-    except (KeyError, TypeError, json.JSONDecodeError) as error:
-        raise FileFormatError(f"{path} is not the file of a study: {error!r}") from None
 
 
 def _as_plain(study: Study) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -25,6 +26,7 @@ from subscape.core.oriented import OrientedSubspaces
 from subscape.core.plain_values import plain_values
 from subscape.core.prototypes import Prototypes
 from subscape.core.subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
+from subscape.tables.readers.boundary import DEFAULT, Limits, guarded, parsed_json
 
 from .atomic import write_atomically
 
@@ -32,9 +34,6 @@ FORMAT = "subscape/1"
 
 #: A file whose contents would be larger than this is refused unless ``max_bytes`` is raised.
 MAX_BYTES = 4 * 2**30
-
-#: More compressed than this is no honest array: masks of one value reach about 1000.
-MAX_RATIO = 20_000
 
 #: What is kept of prototypes beside the clustering itself.
 PROTOTYPE_ARRAYS = (
@@ -132,7 +131,9 @@ def save(
     return write_atomically(path, write, force=force)
 
 
-def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
+def load(
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, limits: Limits = DEFAULT
+) -> Any:
     """Read a ``.subscape`` file: a clustering, or a list of them if a list was saved.
 
     Parameters
@@ -140,8 +141,10 @@ def load(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> Any:
     path : path
     max_bytes : int
         Files that would unpack to more are refused.
+    limits : Limits
+        What else a file may hold before it is refused; ``Limits.lifted()`` for one you trust.
     """
-    clusterings, manifest = read_archive(path, max_bytes=max_bytes)
+    clusterings, manifest = read_archive(path, max_bytes=max_bytes, limits=limits)
     return clusterings[0] if manifest.get("single") and len(clusterings) == 1 else clusterings
 
 
@@ -186,14 +189,14 @@ def load_prototypes(
 
 
 def read_archive(
-    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES
+    path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES, limits: Limits = DEFAULT
 ) -> tuple[list[SubspaceClustering], dict[str, Any]]:
     """Clusterings and manifest of a ``.subscape`` file; refuses whatever is not sound."""
-    clusterings, manifest, _, _ = _read(path, max_bytes)
+    clusterings, manifest, _, _ = _read(path, max_bytes, limits)
     return clusterings, manifest
 
 
-def _read(path: str | os.PathLike[str], max_bytes: int) -> Contents:
+def _read(path: str | os.PathLike[str], max_bytes: int, limits: Limits = DEFAULT) -> Contents:
     source = Path(path)
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
@@ -205,13 +208,22 @@ def _read(path: str | os.PathLike[str], max_bytes: int) -> Contents:
         raise FileFormatError(f"{source.name} is a pickle, which is never read; save it anew")
     if not head.startswith(b"PK"):
         raise FileFormatError(f"{source.name} is not a .subscape file (no ZIP archive)")
+    with sound(source.name), zipfile.ZipFile(source) as archive:
+        return _unpack(archive, source.name, max_bytes, limits)
+
+
+@contextmanager
+def sound(name: str) -> Iterator[None]:
+    """Whatever an archive raises, as one sentence that says it is damaged."""
     try:
-        with zipfile.ZipFile(source) as archive:
-            return _unpack(archive, source.name, max_bytes)
-    except zipfile.BadZipFile as error:
-        raise FileFormatError(f"{source.name} is damaged or truncated: {error}") from None
-    except (EOFError, KeyError, OSError, json.JSONDecodeError) as error:
-        raise FileFormatError(f"{source.name} is damaged or truncated: {error!r}") from None
+        with guarded(name):
+            yield
+    except FileFormatError as error:
+        if error.__cause__ is None:
+            raise
+        raise FileFormatError(
+            f"{name} is damaged or truncated: {error.__cause__!r}; make it anew"
+        ) from error.__cause__
 
 
 # -- packing --------------------------------------------------------------------------------------
@@ -261,29 +273,48 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
     archive.writestr(info, content)
 
 
-def _unpack(archive: zipfile.ZipFile, name: str, max_bytes: int) -> Contents:
-    infos = {info.filename: info for info in archive.infolist()}
-    total = sum(info.file_size for info in infos.values())
-    packed = sum(info.compress_size for info in infos.values())
+def check_archive(archive: zipfile.ZipFile, name: str, limits: Limits, max_bytes: int) -> None:
+    """Refuse an archive that would unpack to more than it may."""
+    total = sum(info.file_size for info in archive.infolist())
+    packed = sum(info.compress_size for info in archive.infolist())
     if total > max_bytes:
         raise FileFormatError(
             f"{name} would unpack to {total:,} bytes, more than max_bytes={max_bytes:,}"
         )
-    if total > 2**20 and total > MAX_RATIO * max(packed, 1):
-        raise FileFormatError(
-            f"{name} unpacks {total // max(packed, 1):,} to 1, which no table of results does"
-        )
+    limits.check_ratio(total, packed, name)
+
+
+def read_arrays(
+    path: Path, name: str, *, max_bytes: int = MAX_BYTES, limits: Limits = DEFAULT
+) -> dict[str, NDArray[Any]]:
+    """The arrays of an NPZ file, or a ``FileFormatError`` that names it."""
+    if not path.exists():
+        raise FileFormatError(f"{name} is missing")
+    with sound(name):
+        with zipfile.ZipFile(path) as archive:
+            check_archive(archive, name, limits, max_bytes)
+        with np.load(path, allow_pickle=False) as arrays:
+            return {key: arrays[key] for key in arrays.files}
+
+
+def _unpack(archive: zipfile.ZipFile, name: str, max_bytes: int, limits: Limits) -> Contents:
+    infos = {info.filename: info for info in archive.infolist()}
+    check_archive(archive, name, limits, max_bytes)
     if "manifest.json" not in infos:
         raise FileFormatError(f"{name} has no manifest.json: not a .subscape file")
-    manifest = json.loads(archive.read("manifest.json"))
+    manifest = parsed_json(archive.read("manifest.json"), f"the manifest of {name}", limits)
     _check_manifest(manifest, name)
     arrays = {
         key: _array(archive, infos, key, declared, name)
         for key, declared in manifest["arrays"].items()
     }
     try:
-        clusterings = [_clustering(entry, arrays) for entry in manifest["clusterings"]]
-    except (KeyError, IndexError, TypeError, ValueError) as error:
+        clusterings = [
+            _clustering(entry, arrays, name, limits) for entry in manifest["clusterings"]
+        ]
+    except FileFormatError:
+        raise
+    except (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise FileFormatError(f"{name} is damaged: {error}") from None
     return Contents(clusterings, manifest, arrays, manifest["clusterings"])
 
@@ -328,10 +359,13 @@ def _array(
     return np.asarray(array)
 
 
-def _clustering(entry: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> SubspaceClustering:
+def _clustering(
+    entry: dict[str, Any], arrays: dict[str, NDArray[Any]], name: str, limits: Limits
+) -> SubspaceClustering:
     prefix, n_features = entry["prefix"], int(entry["n_features"])
     indptr, indices = arrays[f"{prefix}_indptr"], arrays[f"{prefix}_indices"]
     n_rows, n_clusters = int(entry["n_rows"]), int(entry["n_clusters"])
+    limits.check_shape(n_rows, n_features, n_clusters, name)
     sound = (
         len(indptr) == n_clusters + 1
         and indptr[0] == 0
@@ -345,6 +379,8 @@ def _clustering(entry: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Subsp
     subspaces: Subspaces
     if entry["kind"] == "axis":
         packed = arrays[f"{prefix}_masks"]
+        if packed.ndim != 2 or packed.shape[1] != -(-n_features // 8):
+            raise ValueError(f"{n_features:,} features are stated, the masks have others")
         subspaces = AxisSubspaces(np.unpackbits(packed, axis=1, count=n_features).astype(bool))
     elif entry["kind"] == "weighted":
         subspaces = WeightedSubspaces(arrays[f"{prefix}_weights"])

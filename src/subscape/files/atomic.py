@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
-import tempfile
+import secrets
 from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
@@ -18,20 +19,45 @@ def write_atomically(
         raise FileExistsError(f"{target} exists; pass force=True (--force) to replace it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist")
-    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    handle, beside = _open_beside(target)
     try:
         with os.fdopen(handle, "wb") as stream:
             write(stream)
             stream.flush()
             os.fsync(stream.fileno())
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(beside, 0o666 & ~umask)
         _rename(beside, target, force)
+        sync_folder(target.parent)
     except BaseException:
         Path(beside).unlink(missing_ok=True)
         raise
     return target
+
+
+def _open_beside(target: Path) -> tuple[int, str]:
+    """A new file beside the target, with the rights that the process gives to new files."""
+    flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
+    for _ in range(100):
+        beside = target.parent / f".{target.name[:200]}.{secrets.token_hex(6)}"
+        try:
+            return os.open(beside, flags, 0o666), str(beside)
+        except FileExistsError:
+            continue
+    raise FileExistsError(f"no name is free beside {target}")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that a name in a folder survives a power cut, where the system can do that."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return  # Windows opens no folders.
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+            raise
+    finally:
+        os.close(handle)
 
 
 def write_text_atomically(path: str | os.PathLike[str], text: str, *, force: bool = False) -> Path:

@@ -23,6 +23,7 @@ from subscape.core.memberships import Memberships
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.subspaces import AxisSubspaces, Subspaces
 from subscape.core.types import FloatArray, IndexArray
+from subscape.tables.readers.boundary import DEFAULT
 
 from .drafts import Draft
 
@@ -98,6 +99,7 @@ def parse_elki(texts: Sequence[tuple[str, str]], source: str) -> list[Draft]:
     n_rows = int(table[1]) if table else max(distinct, default=first) + 1 - first
     width = max(block.width for block in blocks)
     n_features = int(table[2]) if table else width
+    DEFAULT.check_shape(n_rows, n_features, len(clusters), source)
     subspaces = _subspaces(clusters, n_features, source)
     settings = {
         key: found[1]
@@ -229,6 +231,7 @@ def _rounded(bases: list[FloatArray]) -> bool:
 def _axis(blocks: list[_Block], n_features: int) -> AxisSubspaces:
     dims = [block.dims for block in blocks]
     least = max(int(d.max()) + 1 for d in dims if d is not None)
+    DEFAULT.check_shape(1, least, len(blocks), blocks[0].source)
     masks = np.zeros((len(blocks), max(n_features, least)), bool)
     for k, relevant in enumerate(dims):
         masks[k, slice(None) if relevant is None else relevant] = True
@@ -236,6 +239,7 @@ def _axis(blocks: list[_Block], n_features: int) -> AxisSubspaces:
 
 
 def _normals(block: _Block, n_features: int) -> FloatArray:
+    DEFAULT.check_shape(1, n_features, 8 * len(block.equations), block.source)
     normals = np.zeros((n_features, len(block.equations)))
     for j, equation in enumerate(block.equations):
         for feature, value in equation.items():

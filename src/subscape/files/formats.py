@@ -26,7 +26,10 @@ from subscape.core.errors import (
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray
-from subscape.tables.readers.delimited import decode, detect_encoding, open_bytes
+from subscape.tables.readers.arrays import check_npy
+from subscape.tables.readers.boundary import DEFAULT, Limits, guarded
+from subscape.tables.readers.dialect import decode, detect_encoding
+from subscape.tables.readers.packed import open_bytes
 
 from .archive import MAX_BYTES, read_archive, save
 from .atomic import write_text_atomically
@@ -61,6 +64,7 @@ def read_clusterings(
     shape: tuple[int | None, int | None] | None = None,
     feature_names: Sequence[str] | None = None,
     format: str | None = None,
+    limits: Limits = DEFAULT,
 ) -> list[SubspaceClustering]:
     """Read all clusterings of a file; what it is shows in its content.
 
@@ -78,6 +82,8 @@ def read_clusterings(
         Names of the features, where the file has none.
     format : {"subscape", "labels", "elki", "opensubspace"}, optional
         What the file is, if that shall not be found out.
+    limits : Limits
+        What a file may hold before it is refused; ``Limits.lifted()`` for one you trust.
 
     Returns
     -------
@@ -99,7 +105,7 @@ def read_clusterings(
     n_rows, n_features = shape if shape is not None else (None, None)
     if feature_names is not None and n_features is None:
         n_features = len(feature_names)
-    drafts = read_drafts(path, n_features=n_features, format=format)
+    drafts = read_drafts(path, n_features=n_features, format=format, limits=limits)
     if feature_names is not None:
         drafts = [draft.named(feature_names) for draft in drafts]
     return [draft.build(n_rows, n_features) for draft in drafts]
@@ -208,7 +214,11 @@ def _names_within(stem: str, drafts: Sequence[Draft]) -> list[str]:
 
 
 def read_drafts(
-    path: Paths, *, n_features: int | None = None, format: str | None = None
+    path: Paths,
+    *,
+    n_features: int | None = None,
+    format: str | None = None,
+    limits: Limits = DEFAULT,
 ) -> list[Draft]:
     """What a file says about its clusterings."""
     source = Path(path)
@@ -216,21 +226,19 @@ def read_drafts(
         raise SubscapeError(f"there is no format {format!r}; known are {', '.join(FORMATS)}")
     if not source.exists():
         raise FileNotFoundError(f"no such file: {source}")
-    try:
+    with guarded(source.name, "clustering"):
         if source.is_dir():
-            return _read_folder(source)
-        return _read_file(source, n_features, format)
-    except EOFError as error:  # gzip's word for a cut file
-        raise FileFormatError(f"{source.name} is damaged or truncated: {error}") from None
+            return _read_folder(source, limits)
+        return _read_file(source, n_features, format, limits)
 
 
-def _read_folder(folder: Path) -> list[Draft]:
+def _read_folder(folder: Path, limits: Limits) -> list[Draft]:
     files = sorted(
         (f for f in folder.iterdir() if re.search(r"\.txt(\.gz)?$", f.name)), key=_natural
     )
     # Many people's folders are called "out": the one above says more.
     source = str(Path(*folder.parts[-2:]))
-    texts = [(f"{folder.name}/{f.name}", _text(f)) for f in files]
+    texts = [(f"{folder.name}/{f.name}", _text(f, limits)) for f in files]
     if not any(is_elki(text) for _, text in texts):
         raise FileFormatError(f"the folder {folder} holds no result of ELKI; give a file")
     return parse_elki(texts, source)
@@ -242,17 +250,19 @@ def _natural(path: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
-def _read_file(source: Path, n_features: int | None, format: str | None) -> list[Draft]:
+def _read_file(
+    source: Path, n_features: int | None, format: str | None, limits: Limits
+) -> list[Draft]:
     with source.open("rb") as stream:
         magic = stream.read(8)
     archive = magic.startswith(b"PK") or source.suffix == ".subscape"
     if format == "subscape" or (format is None and archive) or magic[:1] == b"\x80":
-        clusterings, manifest = read_archive(source)
+        clusterings, manifest = read_archive(source, limits=limits)
         entries = zip(clusterings, manifest["clusterings"], strict=True)
         return [Draft.of(c, source.name, str(entry.get("name", ""))) for c, entry in entries]
     if magic.startswith(b"\x93NUMPY"):
         return parse_label_array(_npy(source), source.name)
-    text = _text(source)
+    text = _text(source, limits)
     if not text.strip():
         raise FileFormatError(f"{source.name} is empty")
     if format == "elki" or (format is None and is_elki(text)):
@@ -263,12 +273,9 @@ def _read_file(source: Path, n_features: int | None, format: str | None) -> list
     return parse_labels(text, source.name)
 
 
-def _text(path: Path) -> str:
-    try:
-        with open_bytes(path) as stream:
-            content = stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise FileFormatError(f"{path.name} can't be read: {error}") from None
+def _text(path: Path, limits: Limits) -> str:
+    with open_bytes(path, limits) as stream:
+        content = stream.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
         raise FileFormatError(f"{path.name} holds more than {MAX_BYTES:,} bytes of text")
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
@@ -280,11 +287,9 @@ def _text(path: Path) -> str:
 
 
 def _npy(path: Path) -> NDArray[np.generic]:
-    try:
+    with guarded(path.name, "label array"):
+        check_npy(path)
         return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError, OSError) as error:
-        reason = "pickled objects, which are never read" if "pickle" in str(error) else str(error)
-        raise FileFormatError(f"{path.name} is not a readable label array: {reason}") from None
 
 
 # -- clusterings into files of any format, and what a format cannot hold ---------------------------

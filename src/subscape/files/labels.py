@@ -16,11 +16,12 @@ from subscape.core.convert import encode_labels
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
 from subscape.core.memberships import Memberships
 from subscape.core.types import IndexArray
-from subscape.tables.readers.delimited import split
+from subscape.tables.readers.dialect import find_delimiter, split
 
 from .drafts import Draft
 
-DELIMITERS = (",", ";", "\t")
+#: Letters of a file that its delimiter is found from.
+SAMPLE = 1 << 20
 
 #: Cells that put a row into no cluster, in any case of letters.
 NOISE = frozenset({"", "nan", "na", "noise"})
@@ -100,9 +101,9 @@ def _columns(text: str, source: str) -> _Columns:
 
 def _table(text: str) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each row."""
-    first = text.partition("\n")[0]
-    delimiter = max(DELIMITERS, key=first.count)
-    if delimiter in first:
+    sample = text[:SAMPLE]
+    delimiter = find_delimiter(sample, complete=len(sample) == len(text))
+    if delimiter != " " and delimiter in sample:
         yield from split(io.StringIO(text, newline=""), delimiter)
         return
     last = text.rpartition("\n")[2].strip()

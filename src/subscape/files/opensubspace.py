@@ -21,6 +21,7 @@ from subscape.core.errors import DroppedClusterWarning, FileFormatError, count
 from subscape.core.memberships import Memberships
 from subscape.core.subspaces import AxisSubspaces
 from subscape.core.types import BoolArray, IntArray
+from subscape.tables.readers.boundary import DEFAULT
 
 from .drafts import Draft
 
@@ -86,6 +87,7 @@ def _draft(clusters: list[_Cluster], n_features: int, n_rows: int | None, source
         raise FileFormatError(
             f"{source} speaks of row {least - 1} (counted from 0), but its header of ROWS={n_rows}"
         )
+    DEFAULT.check_shape(n_rows or least, n_features, len(clusters), source)
     masks = np.array([c.mask for c in clusters], bool).reshape(len(clusters), n_features)
     return Draft(
         source,

@@ -15,6 +15,7 @@ import numpy as np
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.files.archive import read_archive, save
 from subscape.parallel.progress import Watch
+from subscape.tables.readers.boundary import guarded
 
 from .execution import performed, prepared
 from .task import Run, Score, Task
@@ -90,7 +91,7 @@ class RunStore:
         """A run that was kept; refused with the reason if its file is damaged."""
         path = self.path(run_id)
         clusterings, manifest = read_archive(path)
-        try:
+        with guarded(path.name, "run", "it is done again by --resume"):
             record = manifest["metadata"]["run"]
             if record["id"] != run_id:
                 raise FileFormatError(f"{path.name} holds the run {record['id']!r}")
@@ -112,8 +113,6 @@ class RunStore:
                 is_restored=True,
                 **sample,
             )
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
-            raise FileFormatError(f"{path.name} is not the file of a run: {error!r}") from None
 
 
 def _as_text(value: float) -> float | str:
@@ -193,7 +192,7 @@ def _restored(store: RunStore, wanted: set[str], retry_failed: bool) -> dict[str
             continue
         try:
             run = store.read(name)
-        except FileFormatError as error:
+        except SubscapeError as error:
             warnings.warn(f"a kept run can't be read and is done again: {error}", stacklevel=3)
             continue
         if run.ok or not retry_failed:

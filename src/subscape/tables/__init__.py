@@ -10,6 +10,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "columns": "Column",
         "encoding": "Encoded",
+        "readers.boundary": "Limits",
         "table": "Table",
     },
 )

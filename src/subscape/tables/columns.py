@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from difflib import get_close_matches
 from typing import Any, Literal, get_args
 
@@ -16,21 +14,19 @@ from numpy.typing import NDArray
 from subscape.core.errors import SubscapeError, count, listing
 from subscape.core.types import FloatArray, IntArray
 
+from .dates import read_dates
+from .numbers import LONG_INTEGER, is_number, read_numbers
+
+__all__ = ["Column", "is_number", "parse_dates", "parse_numbers"]
+
 Role = Literal["numeric", "nominal", "date", "id", "label", "ignore"]
 Kind = Literal["number", "text", "date"]
 
 #: What a column can be used for; only numeric and nominal columns are features.
 ROLES: tuple[str, ...] = get_args(Role)
 
-_NUMBER = re.compile(
-    r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE | re.ASCII
-)
-# From 16 digits on, float64 no longer tells neighbouring integers apart: these are keys.
-_LONG_INTEGER = re.compile(r"[+-]?[1-9]\d{15,}", re.ASCII)
-_DATE = re.compile(
-    r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:?\d\d)?)?", re.ASCII
-)
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: What may be done to the numbers of a column before they are used.
+TRANSFORMS: tuple[str, ...] = ("log", "log1p", "sqrt", "square", "negate")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +44,14 @@ class Column:
         The different texts of a text column.
     note : str
         Why it has this role, where that is not plain.
+    unit : str
+        What its numbers are measured in, where the cells say so.
+    order : tuple of str
+        For numbers that were made of levels: the levels of 1, 2, …
+    transform : str
+        What was done to its numbers: one of ``TRANSFORMS``.
+    unused : str
+        Why a column that looks like numbers is not used as such.
 
     Examples
     --------
@@ -60,6 +64,10 @@ class Column:
     kind: str = "number"
     levels: tuple[str, ...] | None = None
     note: str = ""
+    unit: str = ""
+    order: tuple[str, ...] = ()
+    transform: str = ""
+    unused: str = ""
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
@@ -102,13 +110,8 @@ def check_known(asked: Iterable[str], names: Collection[str]) -> None:
         raise SubscapeError(f"the table has no column {listing(unknown)}; {hint}")
 
 
-def is_number(text: str) -> bool:
-    """Whether a text is a number that float64 holds as written."""
-    return bool(_NUMBER.fullmatch(text)) and not _LONG_INTEGER.fullmatch(text)
-
-
 def parse_numbers(texts: Iterable[str], decimal: str = ".") -> FloatArray | None:
-    """Texts as numbers ("-" is missing), or None where one of them is no number.
+    """Texts as plain numbers ("-" is missing), or None where one of them is no number.
 
     >>> parse_numbers(["1.5", "-2e3", "-"])
     array([ 1.5e+00, -2.0e+03,      nan])
@@ -129,23 +132,14 @@ def parse_numbers(texts: Iterable[str], decimal: str = ".") -> FloatArray | None
 
 
 def parse_dates(texts: Iterable[str]) -> FloatArray | None:
-    """ISO dates and times as days since 1970-01-01, or None where one of them is no date.
+    """Dates and times as days since 1970-01-01, or None where one of them is no date.
 
     >>> parse_dates(["1970-01-02", "1970-01-01T12:00:00Z"])
     array([1. , 0.5])
     """
-    days = []
-    for text in texts:
-        if not _DATE.fullmatch(text):
-            return None
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            return None
-        if moment.tzinfo is None:
-            moment = moment.replace(tzinfo=UTC)
-        days.append((moment - _EPOCH).total_seconds() / 86400)
-    return np.array(days, dtype=np.float64) if days else None
+    levels = list(texts)
+    found = read_dates(levels, np.ones(len(levels), dtype=np.int64)) if levels else None
+    return None if found is None or not found.good.all() else found.values
 
 
 def as_dates(days: FloatArray) -> NDArray[np.datetime64]:
@@ -213,16 +207,10 @@ def sorted_levels(column: Column, codes: NDArray[Any]) -> tuple[Column, NDArray[
 def recast(column: Column, data: NDArray[Any], role: str) -> tuple[Column, NDArray[Any]]:
     """The column in another role, its values converted where the role needs it."""
     unordered = column.levels is not None and column.role in ("id", "ignore")
+    note = ""
     if role == "numeric" and column.levels is not None:
-        numbers = parse_numbers(column.levels)
-        if numbers is None:
-            odd = [t for t in column.levels if parse_numbers([t]) is None and t != "-"]
-            said = "is no number" if len(odd) == 1 else "are no numbers"
-            raise TypeError(
-                f"column {column.name!r} cannot be numeric: {listing(odd)} {said}; make it "
-                "nominal or ignore it"
-            )
-        column, data = Column(column.name), through_levels(data, numbers)
+        numbers, unit, note = _numbers_of(column)
+        column, data = Column(column.name, unit=unit), through_levels(data, numbers)
     elif role == "nominal" and column.levels is None:
         column, data = in_levels(column, data)
     elif role == "date" and column.kind != "date":
@@ -234,7 +222,51 @@ def recast(column: Column, data: NDArray[Any], role: str) -> tuple[Column, NDArr
         column, data = Column(column.name, "date", "date"), through_levels(data, days)
     if role in ("nominal", "label") and unordered:
         column, data = sorted_levels(column, data)
-    return replace(column, role=role, note=""), data
+    return replace(column, role=role, note=note, unused=""), data
+
+
+def _numbers_of(column: Column) -> tuple[FloatArray, str, str]:
+    """The number of each level, their unit, and what was lost; an error where one is none."""
+    levels = [level for level in column.levels or () if level != "-"]
+    found = read_numbers(levels, np.ones(len(levels), dtype=np.int64))
+    long = [LONG_INTEGER.fullmatch(level) is not None for level in levels]
+    values = np.where(long, [float(t) if is_long else 0.0 for t, is_long in
+                             zip(levels, long, strict=True)], found.values)  # fmt: skip
+    odd = [t for t, good, is_long in zip(levels, found.good, long, strict=True)
+           if not good and not is_long]  # fmt: skip
+    if odd or not levels:
+        said = "is no number" if len(odd) == 1 else "are no numbers"
+        raise TypeError(
+            f"column {column.name!r} cannot be numeric: {listing(odd)} {said}; make it "
+            "nominal or ignore it"
+        )
+    merged = len(levels) - len(np.unique(values))
+    note = f"{count(merged, 'different value')} became equal as numbers" if merged and any(
+        long) else ""  # fmt: skip
+    by_level = dict(zip(levels, values.tolist(), strict=True))
+    whole = np.array([by_level.get(level, np.nan) for level in column.levels or ()])
+    return whole, found.unit, note
+
+
+def transformed(values: FloatArray, how: str, name: str) -> FloatArray:
+    """The numbers of a column after a transform; an error where one has no such value.
+
+    >>> transformed(np.array([1.0, np.e, np.nan]), "log", "x")
+    array([ 0.,  1., nan])
+    """
+    if not how:
+        return values
+    floor = {"log": 0.0, "log1p": -1.0}.get(how)
+    lowest = np.nanmin(values) if not np.isnan(values).all() else np.nan
+    if (floor is not None and lowest <= floor) or (how == "sqrt" and lowest < 0):
+        raise SubscapeError(
+            f"column {name!r} has the value {lowest:.15g}, of which there is no {how}; choose "
+            "another transform"
+        )
+    if how == "negate":
+        return -values
+    functions = {"log": np.log, "log1p": np.log1p, "sqrt": np.sqrt, "square": np.square}
+    return np.asarray(functions[how](values), dtype=np.float64)
 
 
 def as_labels(column: Column, data: NDArray[Any]) -> IntArray:

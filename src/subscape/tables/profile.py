@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -19,6 +19,15 @@ from .columns import ROLES, Column, as_dates
 
 #: Cells looked at in one go, so that counting never copies the whole table.
 BLOCK_CELLS = 1 << 21
+
+#: Columns of which something is said one by one.
+MOST_TOLD = 100
+
+#: Columns that correlate at least so much say the same, up to rounding or a unit.
+NEAR_COPY = 0.99999
+
+#: With fewer rows, columns look alike by chance.
+FEWEST_ROWS = 10
 
 #: Columns listed in a notebook before the rest is only counted.
 MOST_COLUMNS = 30
@@ -146,7 +155,10 @@ def _count_codes(codes: NDArray[np.int32]) -> _Counts:
 
 def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]:
     """Sentences about a table: guessed roles, empty, constant, repeated, infinite, missing."""
-    notes = [f"column {c.name!r}: {c.note}" for c in columns if c.note]
+    told = [f"column {c.name!r}: {c.note}" for c in columns if c.note]
+    notes = told[:MOST_TOLD]
+    if len(told) > MOST_TOLD:
+        notes.append(f"and of {len(told) - MOST_TOLD} more columns something was noted")
     features = [(j, c.name) for j, c in enumerate(columns) if c.is_feature]
     if not features:
         notes.append("no column is a feature: there is nothing to find clusters in")
@@ -174,6 +186,56 @@ def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]
             f"{count(total, 'missing cell')} ({share:.2g} % of the features) in {listing(partly)}"
         )
     return notes
+
+
+def near_copies(names: Sequence[str], X: Any, copies: Collection[str] = ()) -> list[str]:
+    """A sentence about columns that follow another one but for rounding, sign or unit.
+
+    Columns are compared by a few random projections, so that no pair is looked at that is not
+    close: the work grows with the table, not with the square of its columns. Exact ``copies`` are
+    said elsewhere and left out.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> X[:, 2] = 32 + 1.8 * X[:, 0]
+    >>> near_copies(["celsius", "x", "fahrenheit"], X)
+    ["1 near copy: 'fahrenheit' follows 'celsius'"]
+    """
+    if sparse.issparse(X) or X.shape[0] < FEWEST_ROWS or X.shape[1] < 2:
+        return []
+    step = max(1, X.shape[0] * X.shape[1] // BLOCK_CELLS)
+    part = np.array(X[::step], dtype=np.float64)
+    if part.shape[0] < FEWEST_ROWS or not np.isfinite(part).any():
+        return []
+    part[~np.isfinite(part)] = np.nan
+    full = np.array([name not in copies for name in names])
+    full &= ~np.isnan(part).any(axis=0)
+    part = part[:, full]
+    chosen = np.flatnonzero(full)
+    part -= part.mean(axis=0)
+    largest = np.abs(part).max(axis=0)
+    varies = largest > 0
+    part, chosen = part[:, varies] / largest[varies], chosen[varies]
+    if part.shape[1] < 2:
+        return []
+    part /= np.linalg.norm(part, axis=0)
+    seen = part.T @ np.random.default_rng(0).normal(size=(part.shape[0], 4))
+    seen *= np.where(seen[:, :1] < 0, -1.0, 1.0)
+    order = np.argsort(seen[:, 0])
+    reach = 8 * np.sqrt(2 - 2 * NEAR_COPY)
+    pairs: dict[int, int] = {}
+    for shift in range(1, min(64, len(order))):
+        close = np.abs(seen[order[shift:]] - seen[order[:-shift]])
+        if (close[:, 0] > reach).all():
+            break
+        for place in np.flatnonzero((close <= reach).all(axis=1)):
+            a, b = sorted((int(order[place]), int(order[place + shift])))
+            if b not in pairs and abs(float(part[:, a] @ part[:, b])) >= NEAR_COPY:
+                pairs[b] = a
+    told = [f"{names[chosen[b]]!r} follows {names[chosen[a]]!r}" for b, a in sorted(pairs.items())]
+    if not told:
+        return []
+    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
+    return [f"{count(len(told), 'near copy', 'near copies')}: {', '.join(told[:5])}{more}"]
 
 
 def summary(columns: Sequence[Column], stats: Profile, n_rows: int) -> str:

@@ -1,31 +1,29 @@
-"""From columns as read to a table: what each column is for, and its values as numbers or codes."""
+"""From columns as read to the parts of a table: what each is for, and its values as numbers."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.core.errors import SubscapeError, count
+from subscape.core.errors import SubscapeError, count, listing
 from subscape.core.types import FloatArray
 
 from .columns import (
     Column,
     check_known,
     check_unique,
-    parse_dates,
-    parse_numbers,
+    is_number,
     sorted_levels,
     through_levels,
+    transformed,
 )
-from .table import Table
-
-#: Texts that mean "no value"; "-" is one too where all other texts are numbers.
-MARKERS = frozenset(["", "NA", "N/A", "n/a", "#N/A", "NaN", "nan", "NULL", "null", "?"])
+from .parts import ColumnOptions, Parts, Wishes
+from .texts import MARKERS, truth_words, understand
 
 _KEY = re.compile(r"(?i:(?:.*[_\s-])?(?:id|uuid|guid|key)|row[_\s]?names?)|.*[a-z]I[dD]")
 _COUNTER = re.compile(r"index|idx|rows?|nr|no|number|obs|unnamed: 0", re.IGNORECASE)
@@ -34,29 +32,6 @@ _LABEL = re.compile(r"(?:class(?:es)?|labels?|targets?|truth)(?:[_\s]?\d+)?", re
 
 #: Up to this many different texts are levels, however few rows there are.
 FEW = 10
-
-
-class Wishes(NamedTuple):
-    """What the user said about the columns."""
-
-    roles: Mapping[str, str]
-    id: str | None = None
-    label: tuple[str, ...] = ()
-
-    def by_column(self) -> dict[str, str]:
-        """Role by column, ``id`` and ``label`` included."""
-        said = dict(self.roles)
-        for name in self.label:
-            if said.setdefault(name, "label") != "label":
-                raise SubscapeError(f"column {name!r} is both {said[name]} and label; choose one")
-        if self.id is not None and said.setdefault(self.id, "id") != "id":
-            raise SubscapeError(f"column {self.id!r} is both {said[self.id]} and id; choose one")
-        return said
-
-    @property
-    def literal(self) -> frozenset[str]:
-        """Columns whose values are to be kept letter by letter, even if they look like numbers."""
-        return frozenset(n for n, role in self.by_column().items() if role in ("nominal", "id"))
 
 
 class TypedColumn(NamedTuple):
@@ -70,24 +45,33 @@ class Habits(NamedTuple):
     """How texts are to be understood.
 
     ``markers``: whether ``MARKERS`` mean missing in every text column; ``decimal``: the decimal
-    sign of numbers that are still text; ``guess_labels``: whether a name may tell a label column.
+    sign of numbers that are still text, and ``is_sure`` whether it was said; ``guess_labels``:
+    whether a name may tell a label column; ``missing``: further texts that mean no value;
+    ``is_mixed``: whether the file has decimal points and decimal commas; ``line_of``: where in the
+    file a row stands, in words.
     """
 
     markers: bool = False
     decimal: str = "."
+    is_sure: bool = False
     guess_labels: bool = True
+    missing: tuple[str, ...] = ()
+    is_mixed: bool = False
+    line_of: Callable[[int], str] = lambda row: f"row {row + 1}"
 
 
-def table_from_arrow(
+def parts_from_arrow(
     names: Sequence[str],
     arrays: list[Any],
     wanted: Wishes,
+    habits: Habits = Habits(),  # noqa: B008
     *,
-    markers: bool = False,
-    decimal: str = ".",
-    **parts: Any,
-) -> Table:
-    """A table of arrow arrays; the list is emptied, so that memory is given back on the way.
+    row_names: str | None = None,
+    index: tuple[str, ...] | None = None,
+    source: dict[str, Any] | None = None,
+    notes: Sequence[str] = (),
+) -> Parts:
+    """The parts of a table of arrow arrays; the list is emptied, so that memory is given back.
 
     Parameters
     ----------
@@ -95,30 +79,36 @@ def table_from_arrow(
     arrays : list of pyarrow.ChunkedArray
         One per name.
     wanted : Wishes
-    markers, decimal
-        See ``Habits``.
-    **parts
-        ``index``, ``source`` and ``reading_notes`` of the table.
+    habits : Habits
+    row_names : str, optional
+        A column that names the rows by its place, whatever its values.
+    index, source, notes
+        As in ``Parts``.
     """
     if not names:
         raise SubscapeError("the table has no columns")
     check_unique(names)
     roles = wanted.by_column()
-    check_known(roles, names)
+    check_known(wanted.named, names)
     n_rows = len(arrays[0])
     if n_rows == 0:
         raise SubscapeError(f"the table has {count(len(names), 'column')} but no rows")
-    habits = Habits(markers, decimal, "label" not in roles.values())
+    habits = habits._replace(
+        guess_labels="label" not in roles.values(), missing=(*habits.missing, *wanted.missing)
+    )
     schema: list[Column] = []
     others: dict[str, NDArray[Any]] = {}
     left_out: list[str] = []
     literal = wanted.literal
     for j, name in enumerate(names):
         cells, arrays[j] = arrays[j], None
-        found = type_column(name, cells, habits, literal=name in literal)
+        asked = wanted.about(name) if name in roles or name in wanted.columns else ColumnOptions()
+        found = type_column(name, cells, habits, asked, literal=name in literal)
         if found is None:
             left_out.append(f"{name!r} ({cells.type})")
             continue
+        if name == row_names and not asked.role:
+            found = _settle_row_names(found)
         column = found.column
         if column.role == "id" and wanted.id not in (None, name):
             column = replace(column, role="ignore", note="every row has another value")
@@ -131,10 +121,22 @@ def table_from_arrow(
         raise SubscapeError(f"no column holds numbers, text or dates: {', '.join(left_out[:5])}")
     if left_out:
         said = f"left out, because neither number, text nor date: {', '.join(left_out[:5])}"
-        parts["reading_notes"] = (*parts.get("reading_notes", ()), said)
-    parts["source"] = {**parts.get("source", {}), "rows": n_rows}
-    table = Table(tuple(schema), _matrix(arrays, n_rows), others, **parts)
-    return table.with_roles(roles)
+        notes = (*notes, said)
+    about = {**(source or {}), "rows": n_rows}
+    return Parts(tuple(schema), _matrix(arrays, n_rows), others, index, about, tuple(notes))
+
+
+def _settle_row_names(found: TypedColumn) -> TypedColumn:
+    """A first column without a name: the row names of R and the index of pandas."""
+    column, values = found
+    if column.role == "numeric":
+        values = as_float(values)
+    present = values >= 0 if column.levels is not None else ~np.isnan(values)
+    if len(np.unique(values[present])) == len(values):
+        note = "the first column has no name and names the rows"
+        return TypedColumn(replace(column, role="id", note=note, unused=""), values)
+    note = "the first column has no name and repeats values: the index of a data frame"
+    return TypedColumn(replace(column, role="ignore", note=note, unused=""), values)
 
 
 def _matrix(arrays: list[Any], n_rows: int) -> FloatArray:
@@ -175,21 +177,31 @@ def as_float(cells: Any) -> FloatArray:
 
 
 def type_column(
-    name: str, cells: Any, habits: Habits, *, literal: bool = False
+    name: str,
+    cells: Any,
+    habits: Habits,
+    asked: ColumnOptions = ColumnOptions(),  # noqa: B008
+    *,
+    literal: bool = False,
 ) -> TypedColumn | None:
     """Role and values of one column, or None where it is neither number, text nor date."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     kinds, kind = pa.types, cells.type
-    if kinds.is_dictionary(kind):
+    missing = (*habits.missing, *asked.missing)
+    if kinds.is_dictionary(kind) and not asked.order:
         return _settle_levels(name, *_coded(cells), habits, declared=True)
+    if kinds.is_dictionary(kind):
+        cells = cells.cast(pa.string())
     if kinds.is_boolean(kind):
         codes = np.asarray(pc.fill_null(cells.cast(pa.int32()), -1), dtype=np.int32)
         return _settle_levels(name, codes, ["False", "True"], habits, declared=True)
+    unused = ""
     if kinds.is_integer(kind) and not literal:
         ends = pc.min_max(cells).as_py()
         literal = max(abs(ends["min"] or 0), abs(ends["max"] or 0)) > 2**53
+        unused = LONG * literal
     if literal and kinds.is_integer(kind):
         cells = cells.cast(pa.string())
     elif literal and kinds.is_floating(kind):
@@ -197,16 +209,45 @@ def type_column(
         cells = pa.chunked_array([pa.array(texts, type=pa.string())])
     kind = cells.type
     if str(kind) in ("string", "large_string", "string_view"):
-        return _settle_text(name, cells, habits, literal)
+        found = _settle_text(name, cells, habits, asked, literal)
+        if unused and found.column.kind == "text":
+            found = found._replace(column=replace(found.column, unused=unused))
+        return found
     if kinds.is_date(kind) or kinds.is_timestamp(kind):
         stamps = cells.cast(pa.timestamp("ms", tz=getattr(kind, "tz", None)), safe=False)
         return _settle_days(name, as_float(stamps.cast(pa.int64())) / 86_400_000)
+    if kinds.is_time(kind):
+        unit = getattr(kind, "unit", "s")
+        per_hour = 3600 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+        whole = cells.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
+        return _settle_number(name, _arrow(as_float(whole) / per_hour), habits, "times, in hours")
     if kinds.is_duration(kind):
         seconds = as_float(cells.cast(pa.duration("ns")).cast(pa.int64())) / 1e9
         return _settle_number(name, _arrow(seconds), habits, "durations, in seconds")
     if kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind):
-        return _settle_number(name, cells, habits)
+        cells = _without(cells, missing)
+        if asked.transform:
+            cells = _arrow(transformed(as_float(cells), asked.transform, name))
+        found = _settle_number(name, cells, habits)
+        extra = replace(found.column, unit=asked.unit, transform=asked.transform)
+        return found._replace(column=extra)
     return _empty(name, len(cells)) if kinds.is_null(kind) else None
+
+
+#: Why a column of whole numbers is not used as numbers.
+LONG = (
+    "whole numbers beyond 2^53 are kept as text, because neighbours would become equal as numbers"
+)
+
+
+def _without(cells: Any, missing: Sequence[str]) -> Any:
+    """Numbers without those that were said to mean no value."""
+    codes = [float(text) for text in missing if is_number(text)]
+    if not codes:
+        return cells
+    values = as_float(cells).copy()
+    values[np.isin(values, codes)] = np.nan
+    return _arrow(values)
 
 
 def _arrow(values: FloatArray) -> Any:
@@ -249,20 +290,76 @@ def _cleaned(
     return renumber[codes], list(place)
 
 
-def _settle_text(name: str, cells: Any, habits: Habits, literal: bool) -> TypedColumn:
-    markers = MARKERS if habits.markers else frozenset[str]()
-    codes, levels = _cleaned(*_coded(cells), markers)
+def _settle_text(
+    name: str, cells: Any, habits: Habits, asked: ColumnOptions, literal: bool
+) -> TypedColumn:
+    gone = frozenset((*habits.missing, *asked.missing))
+    codes, levels = _cleaned(*_coded(cells), (MARKERS if habits.markers else frozenset()) | gone)
     if not levels:
         return _empty(name, len(codes))
-    if not literal:
-        plain = ["nan" if text in MARKERS else text for text in levels]
-        numbers = parse_numbers(plain, habits.decimal)
-        if numbers is not None:
-            return _settle_number(name, _arrow(through_levels(codes, numbers)), habits)
-        days = parse_dates(levels)
-        if days is not None:
-            return _settle_days(name, through_levels(codes, days))
-    return _settle_levels(name, codes, levels, habits)
+    if asked.order:
+        return _settle_ordered(name, codes, levels, asked)
+    if literal:
+        return _settle_levels(name, codes, levels, habits)
+    counts = np.bincount(codes[codes >= 0], minlength=len(levels))
+    found = understand(
+        levels,
+        counts,
+        decimal=habits.decimal,
+        is_sure=habits.is_sure,
+        is_mixed=habits.is_mixed,
+        asked=asked,
+    )
+    if found.culprit:
+        place = habits.line_of(int(np.argmax(codes == levels.index(found.culprit))))
+        said = f" ({found.culprit[:30]!r} in {place})"
+        found = found._replace(
+            note=found.note and found.note + said, unused=found.unused and found.unused + said
+        )
+    if found.kind == "date":
+        return _settle_days(name, through_levels(codes, found.values), found.note)
+    if found.kind == "number":
+        values = transformed(through_levels(codes, found.values), asked.transform, name)
+        settled = _settle_number(name, _arrow(values), habits, found.note)
+        column = replace(settled.column, unit=asked.unit or found.unit, transform=asked.transform)
+        return settled._replace(column=column)
+    words = truth_words(levels, counts)
+    if words is not None:
+        kept = list(dict.fromkeys(words))
+        codes = np.append([kept.index(word) for word in words], -1).astype(np.int32)[codes]
+        settled = _settle_levels(name, codes, kept, habits)
+        note = settled.column.note or f"{len(words)} spellings of yes and no taken as two levels"
+        return settled._replace(column=replace(settled.column, note=note))
+    settled = _settle_levels(name, codes, levels, habits)
+    if found.unused and not _KEY.fullmatch(name):
+        column = replace(settled.column, unused=found.unused)
+        if found.culprit and column.role == "id" and not _NAME.fullmatch(name):
+            # Numbers that differ in every row are no names because some of them are badly written.
+            column = replace(column, role="ignore", note="")
+        settled = settled._replace(column=column)
+    return settled
+
+
+def _settle_ordered(
+    name: str, codes: NDArray[np.int32], levels: Sequence[str], asked: ColumnOptions
+) -> TypedColumn:
+    """Levels in the order that was said; the numbers 1, 2, … where the role is numeric."""
+    place = {level: i for i, level in enumerate(asked.order)}
+    ranks = np.array([*(place.get(level, -1) for level in levels), -1], dtype=np.int32)[codes]
+    strange = [level for level in levels if level not in place]
+    lost = int(((ranks < 0) & (codes >= 0)).sum())
+    note = ""
+    if lost:
+        note = (
+            f"{count(lost, 'cell')} not in the order that was said, taken as missing: "
+            f"{listing(strange, 3)}"
+        )
+    if asked.role in ("", "numeric"):
+        values = np.where(ranks < 0, np.nan, ranks + 1.0)
+        values = transformed(values, asked.transform, name)
+        column = Column(name, note=note, order=asked.order, transform=asked.transform)
+        return TypedColumn(column, _arrow(values))
+    return TypedColumn(Column(name, "nominal", "text", asked.order, note), ranks)
 
 
 def _settle_levels(
@@ -283,22 +380,24 @@ def _settle_levels(
     telling = any(pattern.fullmatch(name) for pattern in (_KEY, _COUNTER, _NAME))
     role, note = "nominal", ""
     if all_differ and (len(codes) >= FEW or telling):
-        role = "id"
+        role, note = "id", "" if telling else "text that differs in every row"
     elif habits.guess_labels and _LABEL.fullmatch(name):
         role, note = "label", "taken as a label because of its name, not used as a feature"
     elif used > FEW and used > present / 2:
         # On average a level is then in fewer than two rows, so grouping by it says nothing.
-        role, note = "ignore", f"text with {used} different values in {present} rows"
+        longest = max(len(str(level).split()) for level in levels)
+        what = "free text" if longest > 4 else "text"
+        role, note = "ignore", f"{what} with {used} different values in {present} rows"
     column = Column(name, role, "text", tuple(str(level) for level in levels), note)
     if declared or role in ("id", "ignore"):
         return TypedColumn(column, codes)
     return TypedColumn(*sorted_levels(column, codes))
 
 
-def _settle_days(name: str, days: FloatArray) -> TypedColumn:
+def _settle_days(name: str, days: FloatArray, note: str = "") -> TypedColumn:
     if np.isnan(days).all():
         return _empty(name, len(days))
-    return TypedColumn(Column(name, "date", "date"), days)
+    return TypedColumn(Column(name, "date", "date", note=note), days)
 
 
 def _settle_number(name: str, cells: Any, habits: Habits, note: str = "") -> TypedColumn:

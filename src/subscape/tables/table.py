@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from subscape.core.checks import as_numbers, frozen, same
+from subscape.core.checks import frozen, same
 from subscape.core.errors import SubscapeError, listing
 from subscape.core.indexing import checked_names, positions
 from subscape.core.types import FloatArray, IntArray
@@ -21,6 +21,10 @@ from subscape.core.types import FloatArray, IntArray
 from . import profile as profiles
 from .columns import Column, as_labels, as_names, as_values, check_known, check_unique, recast
 from .encoding import Encoded, encode, missing_mask
+from .parts import Wishes, parts_of_array
+
+if TYPE_CHECKING:
+    from .readers.boundary import Limits
 
 Nominal = Literal["drop", "codes", "onehot"]
 
@@ -105,16 +109,22 @@ class Table:
         decimal: str | None = None,
         header: bool | None = None,
         encoding: str | None = None,
+        ragged: Literal["refuse", "pad"] | None = None,
+        missing: Any = None,
+        columns: Mapping[str, Any] | None = None,
+        sheet: str | None = None,
         layer: str | None = None,
         use_rep: str | None = None,
+        limits: Limits | None = None,
     ) -> Table:
         """Read a file, a data frame, an AnnData object or an array.
 
         Parameters
         ----------
         source : path, data frame, AnnData, array or Table
-            Files are told apart by content: delimited text (also gzipped), Parquet, ARFF, NPY,
-            h5ad. Frames: whatever narwhals knows (pandas, polars, pyarrow, …).
+            Files are told apart by content: delimited text (also packed by gzip, zip, zstd, bzip2
+            or xz), workbooks (xlsx, ods, xls), Parquet, Feather, ARFF, NPY, h5ad. Frames: whatever
+            narwhals knows (pandas, polars, pyarrow, …).
         roles : mapping from column name to role, optional
             Overrides detection; roles are "numeric", "nominal", "date", "id", "label", "ignore".
         id : str, optional
@@ -124,9 +134,21 @@ class Table:
         delimiter, decimal, encoding : str, optional
             For text files, instead of what would be detected.
         header : bool, optional
-            For delimited text, whether the first row holds the names.
+            For delimited text and workbooks, whether the first row holds the names.
+        ragged : {"refuse", "pad"}, optional
+            For delimited text, what becomes of rows that are shorter or longer than the header.
+        missing : value or sequence of them, optional
+            Cells that mean no value beside the usual ones, such as -999.
+        columns : mapping from column name to mapping, optional
+            What is known of columns: any of ``role``, ``unit``, ``order`` (levels, lowest first),
+            ``transform`` ("log", "log1p", "sqrt", "square", "negate"), ``decimal``,
+            ``dates`` ("dmy", "mdy", "ymd") and ``missing``.
+        sheet : str, optional
+            For workbooks, the sheet to read.
         layer, use_rep : str, optional
             For AnnData: this layer, or this entry of ``obsm``, instead of ``X``.
+        limits : Limits, optional
+            What a file may hold before it is refused; ``Limits.lifted()`` for files you trust.
 
         Returns
         -------
@@ -146,12 +168,28 @@ class Table:
         >>> table.labels()
         array([0, 1, 0])
         """
-        from subscape.tables.readers.sources import TextOptions, read
+        from subscape.tables.readers.boundary import DEFAULT
+        from subscape.tables.readers.layout import TextOptions
+        from subscape.tables.readers.sources import read
 
-        text = TextOptions(delimiter, decimal, header, encoding)
-        return read(
-            source, text=text, roles=roles, id=id, label=label, layer=layer, use_rep=use_rep
+        wanted = Wishes.of(roles, id, label, columns, missing)
+        if isinstance(source, Table):
+            given = (delimiter, decimal, header, encoding, ragged, columns, missing, sheet, layer,
+                     use_rep)  # fmt: skip
+            if any(option is not None for option in given):
+                raise SubscapeError("a Table is read already: only roles, id and label apply")
+            return source.with_roles(wanted.by_column())
+        text = TextOptions(delimiter, decimal, header, encoding, ragged)
+        parts = read(
+            source,
+            wanted,
+            text,
+            sheet=sheet,
+            layer=layer,
+            use_rep=use_rep,
+            limits=limits or DEFAULT,
         )
+        return cls(*parts).with_roles(wanted.by_column())
 
     @classmethod
     def from_array(
@@ -182,13 +220,7 @@ class Table:
         if isinstance(X, str | bytes | PathLike) or hasattr(X, "columns"):
             raise TypeError("from_array takes an array; Table.read takes paths and data frames")
         names = None if feature_names is None else [str(name) for name in feature_names]
-        data = as_numbers(X, names)
-        if names is None:
-            names = [f"x{j}" for j in range(data.shape[1])]
-        if len(names) != data.shape[1]:
-            raise SubscapeError(f"{len(names)} feature names for {data.shape[1]} columns")
-        index = None if row_names is None else tuple(row_names)
-        return cls(tuple(Column(name) for name in names), data, index=index)
+        return cls(*parts_of_array(X, names, None if row_names is None else tuple(row_names)))
 
     # --- reading it ---
 
@@ -244,10 +276,29 @@ class Table:
     @cached_property
     def notes(self) -> tuple[str, ...]:
         """What to know about this table, in sentences."""
-        said = [*self.reading_notes, *profiles.remarks(self.schema, self.profile, self.n_rows)]
+        said = [*self.unused_numeric_notes, *self.reading_notes]
+        said += profiles.remarks(self.schema, self.profile, self.n_rows)
+        pairs = zip(self.schema, self.profile.duplicate_of, strict=True)
+        copies = {column.name for column, first in pairs if first is not None}
+        said += profiles.near_copies(self.numeric_names, self.X, copies)
         if "id" in self.roles.values() and self.row_names is None:
             said.append("the values of the id column repeat, so the rows have no names")
         return tuple(said)
+
+    @property
+    def unused_numeric_notes(self) -> tuple[str, ...]:
+        """Of each column that looks like numbers and is not used as such, why; first of the notes.
+
+        >>> import pyarrow as pa
+        >>> table = Table.read(pa.table({"w": ["1 kg", "2 kg", "3 lb", "4 lb"]}))
+        >>> print(table.unused_numeric_notes[0][:70])
+        column 'w' looks like numbers and is not used as such: numbers in seve
+        """
+        return tuple(
+            f"column {c.name!r} looks like numbers and is not used as such: {c.unused}"
+            for c in self.schema
+            if c.unused
+        )
 
     def column(self, name: str) -> Column:
         """Name, role and levels of one column."""

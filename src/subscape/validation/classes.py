@@ -256,14 +256,14 @@ class ClassTest:
     Attributes
     ----------
     labels : array of shape (n_rows,)
-        The classes that gain most.
+        The likeliest classes, as many as have the largest evidence.
     found : ClassGain
-        What they gain.
+        What they gain if the class of every row is part of the description.
     evidence : float
         Nats per row that the best classes gain over the best description without, if the class of
-        a row may be unknown.
+        a row may be unknown: the statistic.
     maxima : dict of str to array
-        The largest gain on each table without classes, by kind of table; none are drawn if
+        The largest evidence on each table without classes, by kind of table; none are drawn if
         ``evidence`` is not above 0.
     """
 
@@ -273,21 +273,15 @@ class ClassTest:
     maxima: dict[str, FloatArray]
     n_rows: int
 
-    def p_value(self, gain: float | None = None) -> float:
-        """Probability that a search of tables without classes gains as much; the largest by kind.
+    def p_value(self) -> float:
+        """Probability that a search of tables without classes finds as much; the largest by kind.
 
-        It is 1 if one or two traits describe the table better than any
-        classes do: a trait that is not normal, say, differs from the tables without classes, too.
-
-        Parameters
-        ----------
-        gain : float, optional
-            Of another grouping of the table; by default of the best one.
+        It is 1 if one or two traits describe the table better than any classes do: a trait that is
+        not normal, say, differs from the tables without classes, too.
         """
         if not self.evidence > 0:
             return 1.0
-        gain = self.found.gain if gain is None else gain
-        return max(tail(gain, maxima, 1 / self.n_rows) for maxima in self.maxima.values())
+        return max(tail(self.evidence, each, 1 / self.n_rows) for each in self.maxima.values())
 
 
 def class_test(
@@ -346,8 +340,8 @@ def class_test(
             for place, (name, null) in enumerate(kinds.items()):
                 rng = np.random.default_rng(seeds[1 + 2 * t + place])
                 drawn = ClassScorer(table.like(null.draw(rng)), like=judge)
-                gains[name].append(best_classes(drawn, rng, max_classes).found.gain)
-            if _is_decided(best.found.gain, list(gains.values()), 1 / len(X)):
+                gains[name].append(best_classes(drawn, rng, max_classes).evidence)
+            if _is_decided(best.evidence, list(gains.values()), 1 / len(X)):
                 break
         maxima = {name: np.array(own) for name, own in gains.items()}
     return ClassTest(best.labels, best.found, best.evidence, maxima, len(X))
@@ -361,9 +355,9 @@ def _is_decided(gain: float, drawn: Sequence[Sequence[float]], least_spread: flo
 
 @dataclass(frozen=True, eq=False)
 class Best:
-    """The classes of a table that gain most, for any number of them.
+    """The classes of a table with the largest evidence, for any number of them.
 
-    ``evidence`` is what the best classes gain if the class of a row may be unknown.
+    ``evidence`` is what they gain if the class of a row may be unknown, ``found`` if it is told.
     """
 
     found: ClassGain
@@ -372,7 +366,7 @@ class Best:
 
 
 def best_classes(judge: ClassScorer, rng: np.random.Generator, max_classes: int = 40) -> Best:
-    """Search a table for the classes that gain most.
+    """Search a table for the classes with the largest evidence.
 
     Parameters
     ----------
@@ -383,22 +377,20 @@ def best_classes(judge: ClassScorer, rng: np.random.Generator, max_classes: int 
     """
     table = judge.table
     labels = np.zeros(table.n_rows, dtype=np.intp)
-    best = judge(labels)
     most = min(max_classes, table.n_rows)
-    top, known = -np.inf, -np.inf
+    top = -np.inf
     wait = 0
     for found in grow(table, rng, first=2, n_init=N_INIT, max_iter=MAX_ITER, tol=TOL):
         if found.k > most:
             break
-        gain = judge(found.labels)
-        known = max(known, judge.evidence_gain(found.evidence))
-        if gain.gain > top:
-            best, labels, top, wait = gain, found.labels, gain.gain, 0
+        evidence = judge.evidence_gain(found.evidence)
+        if evidence > top:
+            labels, top, wait = found.labels, evidence, 0
         else:
             wait += 1
         if wait >= PATIENCE or found.k == most:
             break
-    return Best(best, labels, known)
+    return Best(judge(labels), labels, top)
 
 
 def tail(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> float:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,56 +9,63 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from subscape.core.errors import FileFormatError, SubscapeError, listing
-from subscape.core.missing import is_missing
-from subscape.tables.columns import check_known, check_unique
-from subscape.tables.roles import Habits, Wishes, table_from_arrow, type_column
-from subscape.tables.table import Table
+from subscape.core.errors import FileFormatError, SubscapeError
+from subscape.tables.parts import Parts, Wishes, parts_of_array
+from subscape.tables.roles import Habits, parts_from_arrow
 
 from .arff import is_arff, parse_arff
-from .delimited import TextOptions, decode, detect_encoding, open_bytes, read_delimited
+from .arrays import check_npy
+from .boundary import DEFAULT, Limits, OtherContentError, guarded, probed
+from .delimited import LineNumbers, read_delimited
+from .dialect import decode, detect_encoding
+from .frames import index_parts, is_anndata, read_anndata, read_frame
+from .layout import TextOptions
+from .packed import members_of, open_bytes, packing_of
+from .workbook import read_sheet
 
 #: NPY files above this size are mapped instead of read, so that only what is used is in memory.
 MAPPED_BYTES = 1 << 28
 
+#: HDF5 files up to this size are read as a whole by the child process that looks through them.
+LOOKED_THROUGH = 1 << 26
+
 _FOREIGN = {
-    b"PK\x03\x04": "a ZIP archive (XLSX and NPZ are too); save the table as CSV, Parquet or NPY",
-    b"\xd0\xcf\x11\xe0": "an old Excel workbook; save the sheet as CSV",
     b"%PDF": "a PDF document",
     b"\x80\x04\x95": "a pickle, which is never opened; save the table as CSV, Parquet or NPY",
     b"\x80\x05\x95": "a pickle, which is never opened; save the table as CSV, Parquet or NPY",
-    b"BZh": "packed by bzip2; unpack it, or pack it by gzip",
-    b"\xfd7zXZ": "packed by xz; unpack it, or pack it by gzip",
-    b"\x28\xb5\x2f\xfd": "packed by zstd; unpack it, or pack it by gzip",
+    b"$FL2": "an SPSS file, which is not read; save it as CSV there",
+    b"$FL3": "an SPSS file, which is not read; save it as CSV there",
+    b"<stata_d": "a Stata file, which is not read; save it as CSV there (export delimited)",
+    b"SQLite f": "an SQLite database; export the table as CSV",
+    b"\x1fLZ": "packed by lzop; unpack it, or pack it by gzip",
+    b"RDX3": "an R workspace; write the table by write.csv()",
+    b"RDX2": "an R workspace; write the table by write.csv()",
 }
 
 
 def read(
     source: Any,
+    wanted: Wishes,
+    text: TextOptions = TextOptions(),  # noqa: B008
     *,
-    text: TextOptions | None = None,
-    roles: Mapping[str, str] | None = None,
-    id: str | None = None,
-    label: str | Sequence[str] | None = None,
+    sheet: str | None = None,
     layer: str | None = None,
     use_rep: str | None = None,
-) -> Table:
-    """Read anything that holds a table; see ``Table.read`` for the parameters."""
-    labels = (label,) if isinstance(label, str) else tuple(label or ())
-    wanted = Wishes(dict(roles or {}), id, labels)
-    text = text or TextOptions()
+    limits: Limits = DEFAULT,
+) -> Parts:
+    """The parts of a table in a file, a frame or an AnnData; see ``Table.read``."""
     if isinstance(source, str | PathLike):
-        return _read_path(Path(source), text, wanted, layer, use_rep)
+        return _read_path(Path(source), text, wanted, sheet, layer, use_rep, limits)
     if any(option is not None for option in text):
         raise SubscapeError("delimiter, decimal, header and encoding are for text files only")
-    if _is_anndata(source):
-        return _read_anndata(source, wanted, layer, use_rep)
+    if sheet is not None:
+        raise SubscapeError("sheet is for workbooks only")
+    if is_anndata(source):
+        return read_anndata(source, wanted, layer, use_rep)
     _refuse_anndata_options(layer, use_rep)
-    if isinstance(source, Table):
-        return source.with_roles(wanted.by_column())
     if isinstance(source, np.ndarray | list | tuple) or sparse.issparse(source):
-        return Table.from_array(source).with_roles(wanted.by_column())
-    return _read_frame(source, wanted)
+        return parts_of_array(source)
+    return read_frame(source, wanted)
 
 
 def _refuse_anndata_options(layer: str | None, use_rep: str | None) -> None:
@@ -72,24 +77,37 @@ def _refuse_anndata_options(layer: str | None, use_rep: str | None) -> None:
 
 
 def _read_path(
-    path: Path, text: TextOptions, wanted: Wishes, layer: str | None, use_rep: str | None
-) -> Table:
+    path: Path,
+    text: TextOptions,
+    wanted: Wishes,
+    sheet: str | None,
+    layer: str | None,
+    use_rep: str | None,
+    limits: Limits,
+) -> Parts:
     if not path.exists():
         raise FileNotFoundError(f"there is no file {str(path)!r}")
     if not path.is_file():
         raise SubscapeError(f"{str(path)!r} is a folder; give one file")
     before = path.stat()
-    table = _read_content(path, text, wanted, layer, use_rep)
+    with guarded(path.name):
+        parts = _read_content(path, text, wanted, sheet, layer, use_rep, limits)
     after = path.stat()
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise FileFormatError(f"{path.name} changed while it was read; read it again")
-    source = {"path": path.name, **table.source, "rows": table.n_rows}
-    return replace(table, source=source)
+    source = {"path": path.name, **parts.source, "rows": int(parts.X.shape[0])}
+    return parts._replace(source=source)
 
 
 def _read_content(
-    path: Path, text: TextOptions, wanted: Wishes, layer: str | None, use_rep: str | None
-) -> Table:
+    path: Path,
+    text: TextOptions,
+    wanted: Wishes,
+    sheet: str | None,
+    layer: str | None,
+    use_rep: str | None,
+    limits: Limits,
+) -> Parts:
     with path.open("rb") as file:
         magic = file.read(8)
     if not magic:
@@ -98,161 +116,182 @@ def _read_content(
         if magic.startswith(start):
             raise FileFormatError(f"{path.name} is {what}")
     if magic.startswith(b"\x89HDF"):
-        return _read_h5ad(path, wanted, layer, use_rep)
+        return _read_h5ad(path, wanted, layer, use_rep, limits)
     _refuse_anndata_options(layer, use_rep)
-    if magic.startswith(b"PAR1") or magic.startswith(b"\x93NUMPY"):
-        if any(option is not None for option in text):
-            raise SubscapeError(f"{path.name} is no text file: delimiter, encoding … do not apply")
-        return _read_npy(path, wanted) if magic[0] == 0x93 else _read_parquet(path, wanted)
-    try:
-        return _read_text(path, text, wanted)
-    except (EOFError, OSError) as error:
-        # gzip reports a cut or damaged file in this way.
-        raise FileFormatError(f"{path.name} cannot be unpacked: {error}") from None
+    if magic.startswith(b"\xd0\xcf\x11\xe0") or _is_workbook(path):
+        return _read_workbook(path, text, wanted, sheet, limits)
+    if sheet is not None:
+        raise SubscapeError(f"{path.name} is no workbook: sheet does not apply")
+    binary = {
+        b"PAR1": _read_parquet,
+        b"ARROW1": _read_feather,
+        b"FEA1": _read_feather,
+        b"\x93NUMPY": _read_npy,
+    }
+    for start, reader in binary.items():
+        if magic.startswith(start):
+            if any(option is not None for option in text):
+                raise SubscapeError(
+                    f"{path.name} is no text file: delimiter, encoding … do not apply"
+                )
+            return reader(path, wanted, limits)
+    return _read_text(path, text, wanted, limits)
 
 
-def _read_text(path: Path, options: TextOptions, wanted: Wishes) -> Table:
-    with open_bytes(path) as file:
+def _is_workbook(path: Path) -> bool:
+    """Whether a ZIP archive is a workbook; an error where it is something else that is known."""
+    if packing_of(path) != "zip":
+        return False
+    names = members_of(path)
+    if "manifest.json" in names:
+        raise FileFormatError(f"{path.name} holds clusterings (.subscape), not a table")
+    if names and all(name.endswith(".npy") for name in names):
+        raise FileFormatError(
+            f"{path.name} is a ZIP archive of arrays (NPZ); save one of them by numpy.save"
+        )
+    return "[Content_Types].xml" in names or "content.xml" in names
+
+
+def _read_workbook(
+    path: Path, text: TextOptions, wanted: Wishes, sheet: str | None, limits: Limits
+) -> Parts:
+    if any(option is not None for option in text._replace(header=None)):
+        raise SubscapeError(f"{path.name} is a workbook: delimiter, encoding … do not apply")
+    found = read_sheet(path, sheet, text.header, limits)
+    return parts_from_arrow(
+        found.names,
+        found.arrays,
+        wanted,
+        Habits(markers=True),
+        row_names=found.names[0] if found.row_names else None,
+        source={"format": "workbook", "sheet": found.name},
+        notes=found.notes,
+    )
+
+
+def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits) -> Parts:
+    with open_bytes(path, limits) as file:
         start = file.read(1 << 16)
     if not start:
         raise FileFormatError(f"{path.name} is empty")
     encoding = detect_encoding(start, options.encoding, path.name)
     if is_arff(decode(start, encoding, path.name)) or ".arff" in path.suffixes:
-        return _read_arff(path, options, wanted)
-    found, arrays = read_delimited(path, options, wanted.literal)
+        return _read_arff(path, options, wanted, limits)
+    found, arrays = read_delimited(path, options, wanted.literal, limits)
     source = {"delimiter": found.delimiter, "decimal": found.decimal, "encoding": found.encoding}
     notes = list(found.notes)
     if found.encoding in ("cp1252", "latin-1") and options.encoding is None:
         notes.append(f"the file is not UTF-8; it was read as {found.encoding}")
-    return table_from_arrow(
+    return parts_from_arrow(
         found.names,
         arrays,
         wanted,
-        markers=True,
-        decimal=found.decimal,
+        Habits(
+            markers=True,
+            decimal=found.decimal,
+            is_sure=found.is_sure,
+            is_mixed=found.is_mixed,
+            line_of=LineNumbers(path, found, limits),
+        ),
+        row_names=found.names[0] if found.row_names else None,
         source={"format": "delimited", **source},
-        reading_notes=notes,
+        notes=notes,
     )
 
 
-def _read_arff(path: Path, options: TextOptions, wanted: Wishes) -> Table:
-    if options.delimiter is not None or options.decimal is not None or options.header is not None:
+def _read_arff(path: Path, options: TextOptions, wanted: Wishes, limits: Limits) -> Parts:
+    if any(option is not None for option in options._replace(encoding=None)):
         raise SubscapeError(f"{path.name} is ARFF: delimiter, decimal and header do not apply")
-    with open_bytes(path) as file:
+    with open_bytes(path, limits) as file:
         content = file.read()
     encoding = detect_encoding(content, options.encoding, path.name)
-    found = parse_arff(decode(content, encoding, path.name), path.name)
+    with guarded(path.name, "ARFF file"):
+        found = parse_arff(decode(content, encoding, path.name), path.name)
     source = {"format": "arff", "relation": found.relation, "encoding": encoding}
-    return table_from_arrow(
-        found.names, found.arrays, wanted, source=source, reading_notes=found.notes
+    return parts_from_arrow(
+        found.names, found.arrays, wanted, source=source, notes=tuple(found.notes)
     )
 
 
-def _read_parquet(path: Path, wanted: Wishes) -> Table:
-    import pyarrow as pa
+def _read_parquet(path: Path, wanted: Wishes, limits: Limits) -> Parts:
     from pyarrow import parquet
 
-    try:
+    with guarded(path.name, "Parquet file"):
         file = parquet.ParquetFile(path)
+        stated = file.metadata
+        rows, width = stated.num_rows, stated.num_columns
+        limits.check_columns(width, path.name)
+        what = f"{rows:,} rows of {width:,} columns"
+        limits.check_memory(8 * rows * width, what, path.name)
+        # Runs of one value take no room in this format, so it may unpack to much more than text.
+        limits._replace(ratio=100 * limits.ratio).check_ratio(
+            8 * rows * width, path.stat().st_size, path.name
+        )
         table = file.read()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise FileFormatError(f"{path.name} is not a readable Parquet file: {error}") from None
+    return _parts_of_arrow_table(table, wanted, "parquet")
+
+
+def _read_feather(path: Path, wanted: Wishes, limits: Limits) -> Parts:
+    from pyarrow import feather
+
+    with guarded(path.name, "Feather file"):
+        table = feather.read_table(path, memory_map=False)
+        limits.check_columns(table.num_columns, path.name)
+        table.validate(full=True)
+    return _parts_of_arrow_table(table, wanted, "feather")
+
+
+def _parts_of_arrow_table(table: Any, wanted: Wishes, format: str) -> Parts:
     names, arrays = list(table.column_names), list(table.columns)
     # pandas stores its index as a column and says so in the metadata.
     stored = (table.schema.pandas_metadata or {}).get("index_columns", [])
     parts: dict[str, Any] = {}
-    if len(stored) == 1 and stored[0] in names:
+    if len(stored) == 1 and isinstance(stored[0], str) and stored[0] in names:
         j = names.index(stored[0])
-        parts = _index_parts(arrays.pop(j).to_pylist())
+        parts = index_parts(arrays.pop(j).to_pylist())
         names.pop(j)
     del table
-    return table_from_arrow(names, arrays, wanted, source={"format": "parquet"}, **parts)
+    return parts_from_arrow(names, arrays, wanted, source={"format": format}, **parts)
 
 
-def _read_npy(path: Path, wanted: Wishes) -> Table:
-    large = path.stat().st_size > MAPPED_BYTES
-    try:
+def _read_npy(path: Path, wanted: Wishes, limits: Limits) -> Parts:
+    size = path.stat().st_size
+    large = size > MAPPED_BYTES
+    with guarded(path.name, "NPY file"):
+        check_npy(path)
         array = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
-    except ValueError as error:
-        if "pickle" in str(error):
-            raise FileFormatError(
-                f"{path.name} holds pickled objects, which are never opened; save a numeric array"
-            ) from None
-        raise FileFormatError(f"{path.name} is not a readable NPY file: {error}") from None
-    except EOFError as error:
-        raise FileFormatError(f"{path.name} is not a readable NPY file: {error}") from None
     if not large:
         array.flags.writeable = False  # Nobody else has it, so the table need not copy it.
-    table = Table.from_array(array).with_roles(wanted.by_column())
-    return replace(table, source={"format": "npy"})
-
-
-# --- data frames ---
-
-
-def _read_frame(source: Any, wanted: Wishes) -> Table:
-    import narwhals as nw
-
-    if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas allows repeated names
-        check_unique(_joined(name) for name in source.columns)
     try:
-        frame = nw.from_native(source)
-    except TypeError:
-        raise TypeError(
-            f"a table is read from a path, a data frame, AnnData or a 2-D array, not from "
-            f"{type(source).__module__}.{type(source).__name__}"
-        ) from None
-    if isinstance(frame, nw.LazyFrame):
-        frame = frame.collect()
-    columns = list(frame.iter_columns())
-    names = [_joined(name) for name in frame.columns]
-    index = nw.maybe_get_index(frame)
-    # A running number says nothing; only an index that somebody chose names the rows.
-    chosen = index is not None and type(index).__name__ != "RangeIndex"
-    parts = _index_parts(index) if chosen else {}
-    arrays = [_arrow(name, column) for name, column in zip(names, columns, strict=True)]
-    module = type(source).__module__.split(".")[0]
-    return table_from_arrow(names, arrays, wanted, source={"format": module}, **parts)
+        return parts_of_array(array)._replace(source={"format": "npy"})
+    except TypeError as error:
+        raise OtherContentError(f"{path.name}: {error}") from None
 
 
-def _index_parts(index: Any) -> dict[str, Any]:
-    """The index of a frame as row names, unless it repeats itself."""
-    names = tuple(_joined(name) for name in index)
-    if len(set(names)) == len(names):
-        return {"index": names}
-    return {"reading_notes": ("the index of the frame repeats values, so the rows have no names",)}
+# --- h5ad ---
 
 
-def _joined(name: Any) -> str:
-    return "/".join(map(str, name)) if isinstance(name, tuple) else str(name)
+_LOOK_THROUGH = """
+import os
+import h5py
+ratio, most, whole = float(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4])
+size = os.path.getsize(sys.argv[1])
+def look(name, item):
+    dict(item.attrs)
+    if isinstance(item, h5py.Dataset):
+        stated = item.size * item.dtype.itemsize if item.shape is not None else 0
+        if stated > max(most, ratio * size):
+            sys.exit(f"{name} states {stated} bytes in a file of {size}")
+        if size <= whole and item.shape is not None:
+            item[()]
+with h5py.File(sys.argv[1], "r") as file:
+    file.visititems(look)
+"""
 
 
-def _arrow(name: str, column: Any) -> Any:
-    """A narwhals series as an arrow array; mixed objects become text."""
-    import pyarrow as pa
-
-    try:
-        array = column.to_arrow()
-    except (pa.ArrowException, TypeError):
-        values = column.to_list()
-        if any(isinstance(value, complex | np.complexfloating) for value in values):
-            raise SubscapeError(
-                f"column {name!r} holds complex numbers; split it into real columns"
-            ) from None
-        texts = [None if is_missing(value) else str(value) for value in values]
-        array = pa.array(texts, type=pa.string())
-    return array if isinstance(array, pa.ChunkedArray) else pa.chunked_array([array])
-
-
-# --- AnnData ---
-
-
-def _is_anndata(source: Any) -> bool:
-    # By name, so that anndata need not be imported to find out that it is not needed.
-    return type(source).__module__.split(".")[0] == "anndata" and hasattr(source, "obs_names")
-
-
-def _read_h5ad(path: Path, wanted: Wishes, layer: str | None, use_rep: str | None) -> Table:
+def _read_h5ad(
+    path: Path, wanted: Wishes, layer: str | None, use_rep: str | None, limits: Limits
+) -> Parts:
     try:
         import anndata
     except ImportError:
@@ -260,65 +299,9 @@ def _read_h5ad(path: Path, wanted: Wishes, layer: str | None, use_rep: str | Non
             f"{path.name} is an HDF5 file; reading h5ad needs anndata: "
             "pip install 'subscape[anndata]'"
         ) from None
-    return _read_anndata(anndata.read_h5ad(path), wanted, layer, use_rep)
-
-
-def _read_anndata(adata: Any, wanted: Wishes, layer: str | None, use_rep: str | None) -> Table:
-    if layer is not None and use_rep is not None:
-        raise SubscapeError("give layer or use_rep, not both")
-    if getattr(adata, "isbacked", False):
-        adata = adata.to_memory()
-    names = [str(name) for name in adata.var_names]
-    if use_rep is not None:
-        _check_entry(use_rep, adata.obsm, "obsm")
-        X = adata.obsm[use_rep]
-        given = getattr(X, "columns", None)
-        names = [f"{use_rep}_{j}" for j in range(X.shape[1])] if given is None else list(given)
-        X = X.to_numpy() if given is not None else X
-    elif layer is not None:
-        _check_entry(layer, adata.layers, "layers")
-        X = adata.layers[layer]
-    else:
-        X = adata.X
-        if X is None:
-            have = [*adata.layers, *adata.obsm]
-            raise SubscapeError(f"the AnnData has no X; give layer or use_rep: {listing(have)}")
-    try:
-        check_unique(names)
-    except SubscapeError as error:
-        raise SubscapeError(f"{error} (adata.var_names_make_unique() does)") from None
-    parts = _index_parts(adata.obs_names)
-    table = replace(Table.from_array(X, feature_names=names), **parts)
-    return _with_observations(table, adata.obs, wanted, layer or use_rep or "X")
-
-
-def _check_entry(name: str, mapping: Any, where: str) -> None:
-    if name not in mapping:
-        raise SubscapeError(
-            f"{where} has no {name!r}; it has {listing(list(mapping)) or 'nothing'}"
-        )
-
-
-def _with_observations(table: Table, obs: Any, wanted: Wishes, used: str) -> Table:
-    """The annotations of the rows as further columns: groups as labels, all else kept aside."""
-    import narwhals as nw
-
-    schema, others, notes = list(table.schema), {}, list(table.reading_notes)
-    for series in nw.from_native(obs).iter_columns() if len(obs.columns) else []:
-        name = str(series.name)
-        if name in table.roles:
-            name = f"obs/{name}"
-        found = type_column(name, _arrow(name, series), Habits(guess_labels=False))
-        if found is None:
-            notes.append(f"left out of obs, because neither number, text nor date: {name!r}")
-            continue
-        column, values = found
-        if column.role == "numeric":
-            values = np.asarray(values, dtype=np.float64)
-        role = {"nominal": "label", "date": "date"}.get(column.role, "ignore")
-        schema.append(replace(column, role=role, note=""))
-        others[name] = values
-    source = {"format": "anndata", "used": used, "rows": table.n_rows}
-    table = Table(tuple(schema), table.X, others, table.index, source, tuple(notes))
-    check_known(wanted.by_column(), [c.name for c in schema])
-    return table.with_roles(wanted.by_column())
+    # HDF5 may loop for ever, or crash, on a damaged file.
+    bounds = [str(limits.ratio), str(limits.unpacked), str(LOOKED_THROUGH)]
+    probed(_LOOK_THROUGH, path, "h5ad file", bounds)
+    with guarded(path.name, "h5ad file"):
+        adata = anndata.read_h5ad(path)
+    return read_anndata(adata, wanted, layer, use_rep)

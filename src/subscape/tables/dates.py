@@ -1,0 +1,168 @@
+"""Dates and times as people write them, in the order that all cells of a column allow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import numpy as np
+
+from subscape.core.types import BoolArray, FloatArray, IntArray
+
+_TIME = (
+    r"(?:(?:[T ]|,\s*|\s+)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)"
+    r"(?P<fraction>[.,]\d{1,9})?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*"
+    r"(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?)?"
+)
+_FIGURES = re.compile(
+    rf"(?P<a>\d{{1,4}})(?P<sign>[-./])(?P<b>\d{{1,2}})(?P=sign)(?P<c>\d{{1,4}})\.?{_TIME}", re.ASCII
+)
+_DAY_FIRST = re.compile(
+    rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?[\s-]*(?P<m>[^\W\d_]{{3,10}})\.?[\s,-]*(?P<y>\d{{2,4}}){_TIME}"
+)
+_MONTH_FIRST = re.compile(
+    rf"(?P<m>[^\W\d_]{{3,10}})\.?[\s-]*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[\s,-]+(?P<y>\d{{2,4}}){_TIME}"
+)
+_CLOCK = re.compile(
+    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?\s*([AaPp]\.?[Mm]\.?)?", re.ASCII
+)
+_MONTHS = (
+    "jan januar january janvier enero gennaio|feb februar february février fevrier febrero|"
+    "mar märz maerz mär mrz march mars marzo|apr april avril abril aprile|"
+    "may mai mayo maggio|jun juni june juin junio giugno|jul juli july juillet julio luglio|"
+    "aug august août aout agosto|sep sept september septembre septiembre settembre|"
+    "oct okt oktober october octobre octubre ottobre|nov november novembre noviembre|"
+    "dec dez dezember december décembre decembre diciembre dicembre"
+)
+_MONTH = {name: i for i, names in enumerate(_MONTHS.split("|"), 1) for name in names.split()}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY = timedelta(days=1)
+
+
+class Days(NamedTuple):
+    """The texts of a column as dates.
+
+    ``values`` are days since 1970-01-01, NaN where a text is no date; ``good`` says which are;
+    ``order`` is "ymd", "dmy", "mdy" or "" if all are told by names of months; ``is_ambiguous``
+    whether another order would fit as well; ``short_years`` whether years have two digits.
+    """
+
+    values: FloatArray
+    good: BoolArray
+    order: str
+    is_ambiguous: bool
+    short_years: bool
+
+
+def parse_day(text: str, order: str) -> float | None:
+    """One date in days since 1970-01-01, or None where it is none in this order.
+
+    >>> parse_day("2.1.1970", "dmy"), parse_day("1/2/1970 12:00", "mdy"), parse_day("1970", "ymd")
+    (1.0, 1.5, None)
+    >>> parse_day("Jan 3, 1970", "dmy")
+    2.0
+    """
+    found = _FIGURES.fullmatch(text)
+    if found is None:
+        found = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
+        if found is None or found["m"].lower() not in _MONTH:
+            return None
+        year, month, day = found["y"], _MONTH[found["m"].lower()], int(found["d"])
+    else:
+        figures = dict(zip(order, (found["a"], found["b"], found["c"]), strict=True))
+        year, month, day = figures["y"], int(figures["m"]), int(figures["d"])
+        if len(figures["d"]) > 2 or len(figures["m"]) > 2:
+            return None
+    if len(year) not in (2, 4):
+        return None
+    return _days(_full(year), month, day, found)
+
+
+def _full(year: str) -> int:
+    """A year of two digits lies between 1969 and 2068."""
+    number = int(year)
+    return number if len(year) == 4 else number + (2000 if number < 69 else 1900)
+
+
+def _days(year: int, month: int, day: int, found: re.Match[str]) -> float | None:
+    hour = int(found["hour"] or 0)
+    if found["half"]:
+        if not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + (12 if found["half"][0] in "pP" else 0)
+    try:
+        moment = datetime(
+            year, month, day, hour, int(found["minute"] or 0), int(found["second"] or 0), tzinfo=UTC
+        )
+    except ValueError:
+        return None
+    seconds = (moment - _EPOCH) / timedelta(seconds=1)
+    if found["fraction"]:
+        seconds += float("0." + found["fraction"][1:])
+    zone = found["zone"] or "Z"
+    if zone[0] in "+-":
+        minutes = int(zone[1:3]) * 60 + int(zone[-2:])
+        seconds -= (minutes if zone[0] == "+" else -minutes) * 60
+    return seconds / 86400
+
+
+def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days | None:
+    """Read the different texts of a column as dates; None if hardly any is one.
+
+    The order of day, month and year is the one that most cells allow. Where several do, years
+    first come first, then days.
+
+    >>> import numpy as np
+    >>> found = read_dates(["12/31/2024", "01/02/2024"], np.array([1, 1]))
+    >>> found.order, found.is_ambiguous
+    ('mdy', False)
+    """
+    if not any(_FIGURES.fullmatch(t) or _month_in(t) for t in levels[:50]):
+        return None
+    asked = (order,) if order else ("ymd", "dmy", "mdy")
+    fits = {}
+    for one in asked:
+        values = [parse_day(text, one) for text in levels]
+        good = np.array([value is not None for value in values])
+        fits[one] = (int(counts[good].sum()), good, values)
+    best = max(asked, key=lambda one: fits[one][0])
+    n, good, values = fits[best]
+    if n == 0:
+        return None
+    in_figures = any(_FIGURES.fullmatch(text) for text in levels)
+    unlike = [one for one in asked if one != best and fits[one][0] == n and fits[one][2] != values]
+    short = any(
+        len(found["a" if best == "ymd" else "c"]) == 2
+        for text in levels
+        if (found := _FIGURES.fullmatch(text))
+    )
+    days = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    return Days(days, good, best if in_figures else "", bool(unlike), short)
+
+
+def _month_in(text: str) -> bool:
+    found = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
+    return found is not None and found["m"].lower() in _MONTH
+
+
+def read_times(levels: Sequence[str]) -> tuple[FloatArray, BoolArray]:
+    """Times of day and durations such as 7:30 or 12:05:59 pm, in hours; NaN where one is none.
+
+    >>> read_times(["7:30", "1:15 pm", "noon"])[0]
+    array([ 7.5 , 13.25,   nan])
+    """
+    values = np.full(len(levels), np.nan)
+    for i, text in enumerate(levels):
+        found = _CLOCK.fullmatch(text)
+        if found is None:
+            continue
+        hours = int(found[1])
+        if found[4]:
+            if not 1 <= hours <= 12:
+                continue
+            hours = hours % 12 + (12 if found[4][0] in "pP" else 0)
+        seconds = float((found[3] or "0").replace(",", "."))
+        values[i] = hours + int(found[2]) / 60 + seconds / 3600
+    return values, ~np.isnan(values)

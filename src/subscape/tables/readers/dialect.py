@@ -1,0 +1,232 @@
+"""How a delimited text is written: its encoding, its rows, its delimiter, its decimal sign."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from subscape.core.errors import FileFormatError, SubscapeError, count
+from subscape.tables.columns import is_number
+from subscape.tables.numbers import parse_number
+from subscape.tables.texts import AMONG_NUMBERS, MARKERS
+
+from .boundary import DEFAULT, Limits
+
+#: Delimiters that are recognised; blanks only where nothing else is.
+DELIMITERS = (",", ";", "\t", "|")
+NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "blank"}
+
+#: How much of a file is looked at before it is read.
+SAMPLE_BYTES, SAMPLE_ROWS, SAMPLE_CELLS = 1 << 22, 200, 50_000
+
+#: Lines that a sample shall have, if they are not too long.
+SAMPLE_LINES = 20
+
+_POWER = r"(?:[eE][+-]?\d+)?"
+_ONLY_POINT = re.compile(
+    r"[+-]?(?:\d*\.(?!\d{3}$)\d+|0+\.\d+|\d{4,}\.\d+|[1-9]\d{0,2}(?:[,' ]\d{3})+\.\d+|"
+    r"[1-9]\d{0,2}(?:,\d{3}){2,})" + _POWER,
+    re.ASCII,
+)
+_ONLY_COMMA = re.compile(
+    r"[+-]?(?:\d*,(?!\d{3}$)\d+|0+,\d+|\d{4,},\d+|[1-9]\d{0,2}(?:[.' ]\d{3})+,\d+|"
+    r"[1-9]\d{0,2}(?:\.\d{3}){2,})" + _POWER,
+    re.ASCII,
+)
+_GROUPED_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_FIGURES = re.compile(r"[+-]?[\d.,' ]+(?:[eE][+-]?\d+)?", re.ASCII)
+
+
+Row = tuple[int, list[str]]
+
+
+# -- encodings ------------------------------------------------------------------------------------
+
+
+def detect_encoding(sample: bytes, asked: str | None, name: str) -> str:
+    """The encoding of a text by its first bytes; an error where it is no text."""
+    if asked is not None:
+        return asked
+    if sample.startswith(BOM_UTF8):
+        return "utf-8-sig"
+    if sample.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in sample:
+        raise FileFormatError(
+            f"{name} is not text (it has zero bytes); if it is UTF-16 without a byte-order mark, "
+            "say encoding='utf-16-le'"
+        )
+    for encoding in ("utf-8", "cp1252"):
+        try:
+            getincrementaldecoder(encoding)().decode(sample)
+        except UnicodeDecodeError:
+            continue
+        return encoding
+    return "latin-1"
+
+
+def decode(sample: bytes, encoding: str, name: str) -> str:
+    """The text of a sample whose last character may be cut."""
+    try:
+        return getincrementaldecoder(encoding)().decode(sample)
+    except (LookupError, AttributeError):
+        raise SubscapeError(f"there is no encoding {encoding!r}") from None
+    except (UnicodeDecodeError, UnicodeError) as error:
+        reason = getattr(error, "reason", error)
+        place = f" at byte {error.start}" if isinstance(error, UnicodeDecodeError) else ""
+        raise FileFormatError(
+            f"{name} is not {encoding}: {reason}{place}; say encoding=…"
+        ) from None
+
+
+# -- rows -----------------------------------------------------------------------------------------
+
+
+def split(
+    lines: Iterable[str], delimiter: str, limits: Limits = DEFAULT
+) -> Iterator[tuple[int, list[str]]]:
+    """Line number and cells of each row that is not blank."""
+    blank = delimiter == " "
+    if blank:
+        lines = (line.rstrip() + "\n" for line in lines)
+    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=blank)
+    before = csv.field_size_limit(min(limits.line, 2**31 - 1))
+    try:
+        for cells in reader:
+            if cells and (len(cells) > 1 or cells[0].strip()):
+                yield reader.line_num, cells
+    except csv.Error as error:
+        raise FileFormatError(f"line {reader.line_num}: {error}") from None
+    finally:
+        csv.field_size_limit(before)
+
+
+def sample_rows(text: str, delimiter: str, complete: bool) -> list[Row]:
+    rows: list[Row] = []
+    try:
+        for row in split(io.StringIO(text, newline=""), delimiter):
+            rows.append(row)
+            most = min(SAMPLE_ROWS, max(10, SAMPLE_CELLS // len(rows[0][1])))
+            if len(rows) > most:
+                return rows[:-1]
+    except FileFormatError:
+        return rows
+    # The last row of a sample may be cut in the middle.
+    return rows if complete or len(rows) < 2 else rows[:-1]
+
+
+def counts_as_number(cell: str, decimal: str = ".") -> bool:
+    """Whether a cell is a plain number, or missing."""
+    cell = cell.strip()
+    if cell in MARKERS or cell in AMONG_NUMBERS:
+        return True
+    return is_number(cell if decimal == "." else cell.replace(decimal, "."))
+
+
+# -- the delimiter --------------------------------------------------------------------------------
+
+
+def find_delimiter(text: str, complete: bool = True) -> str:
+    """The delimiter that splits most lines into equally many cells.
+
+    >>> find_delimiter("a;b;c;d\\n1,5\\n2,5\\n3,5\\n")
+    ','
+    >>> find_delimiter("x y\\n1 2\\n3 4\\n")
+    ' '
+    """
+    fits = {
+        d: _score([cells for _, cells in sample_rows(text, d, complete)], d) for d in DELIMITERS
+    }
+    best = max(DELIMITERS, key=fits.__getitem__)
+    if fits[best][2] < 2:
+        rows = [cells for _, cells in sample_rows(text, " ", complete)]
+        if _blank_fits(rows, '\n"' in text):
+            return " "
+    return best
+
+
+def _score(rows: Sequence[list[str]], delimiter: str) -> tuple[float, float, int]:
+    """How well a delimiter fits: equal widths first, then cells that are numbers, then width."""
+    if not rows:
+        return (0.0, 0.0, 0)
+    width, times = Counter(map(len, rows)).most_common(1)[0]
+    if width == 1:
+        return (0.0, 0.0, 1)
+    cells = [cell for row in rows for cell in row]
+    marks = ".," if delimiter != "," else "."
+    numeric = sum(any(counts_as_number(cell, mark) for mark in marks) for cell in cells)
+    return (round(times / len(rows), 1), numeric / len(cells), width)
+
+
+def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:
+    """Whether blanks split lines into columns, and not sentences into words, or units off."""
+    if len(rows) < 2:
+        return False
+    width, times = Counter(map(len, rows[1:])).most_common(1)[0]
+    # R puts no name above its row names.
+    headed = len(rows[0]) == width or (len(rows[0]) == width - 1 and (quoted or width > 2))
+    if width < 2 or times < 0.9 * (len(rows) - 1) or not headed:
+        return False
+    cells = [cell for row in rows[1:] for cell in row]
+    share = sum(counts_as_number(cell) for cell in cells) / len(cells)
+    return share > 0.5 or (quoted and share == 0.5)
+
+
+def check_single_column(rows: Sequence[Row], used: str, name: str) -> None:
+    """Refuse a single column whose cells all hold the same number of another delimiter."""
+    for other in (*DELIMITERS, " "):
+        times = {cells[0].strip().count(other) for _, cells in rows}
+        if other != used and len(rows) > 1 and len(times) == 1 and times != {0}:
+            raise FileFormatError(
+                f"{name}, split at every {NAMES.get(used, used)}, has one column, but each row "
+                f"holds {count(times.pop(), NAMES[other])}; say delimiter={other!r}"
+            )
+
+
+# -- the decimal sign -----------------------------------------------------------------------------
+
+
+class Decimal(NamedTuple):
+    """The decimal sign of a file, and how sure that is."""
+
+    sign: str
+    is_mixed: bool = False
+    note: str = ""
+
+
+def find_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> Decimal:
+    """The decimal sign of most cells that allow only one.
+
+    >>> find_decimal([["1.234", "0,5"]], ";").sign
+    ','
+    """
+    points, commas, grouped = 0, 0, ""
+    for row in rows:
+        for cell in row:
+            if "," not in cell and "." not in cell:
+                continue
+            core = cell.strip()
+            if not _FIGURES.fullmatch(core):
+                token = parse_number(core)
+                if token is None:
+                    continue
+                core = token.core
+            if _ONLY_POINT.fullmatch(core):
+                points += 1
+            elif _ONLY_COMMA.fullmatch(core):
+                commas += 1
+            elif not grouped and _GROUPED_COMMA.fullmatch(core):
+                grouped = core
+    if points or commas:
+        return Decimal("," if commas > points else ".", bool(points and commas))
+    # 1,234 under tabs is more likely a thousand; under semicolons the comma is the decimal sign.
+    if grouped and delimiter == ";":
+        value = grouped.replace(",", ".")
+        note = f"{grouped!r} was read as {value}, with a decimal comma; decimal='.' reads thousands"
+        return Decimal(",", note=note)
+    return Decimal(".")

@@ -1,0 +1,305 @@
+"""What a delimited text is: what stands before its header, its names, and where its data begin."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from subscape.core.errors import FileFormatError, SubscapeError, count, listing
+from subscape.tables.dates import parse_day
+from subscape.tables.numbers import parse_number
+
+from . import dialect
+from .boundary import DEFAULT, Limits, printable
+from .dialect import (
+    DELIMITERS,
+    Row,
+    check_single_column,
+    counts_as_number,
+    decode,
+    detect_encoding,
+    find_decimal,
+    find_delimiter,
+    sample_rows,
+)
+
+#: Longer first lines are looked at before they are split.
+LONG_LINE = 1 << 20
+
+_SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
+
+
+class TextOptions(NamedTuple):
+    """What the user said about a text file; None means: find out."""
+
+    delimiter: str | None = None
+    decimal: str | None = None
+    header: bool | None = None
+    encoding: str | None = None
+    ragged: str | None = None
+
+
+class Layout(NamedTuple):
+    """What a delimited file is.
+
+    Attributes
+    ----------
+    delimiter, decimal, encoding : str
+    names : list of str
+        Of the columns, made distinct.
+    skip : int
+        Lines before the first row of data.
+    rows : list of list of str
+        The first rows of data.
+    notes : list of str
+    row_names : bool
+        Whether the first column has no name: it names the rows.
+    is_sure : bool
+        Whether the decimal sign was said.
+    is_mixed : bool
+        Whether some numbers have a decimal comma and others a point.
+    has_comments : bool
+        Whether lines among the data begin with ``#``.
+    longest : int
+        Letters of the longest line that was seen.
+    """
+
+    delimiter: str
+    decimal: str
+    encoding: str
+    names: list[str]
+    skip: int
+    rows: list[list[str]]
+    notes: list[str]
+    row_names: bool = False
+    is_sure: bool = False
+    is_mixed: bool = False
+    has_comments: bool = False
+    longest: int = 0
+
+
+def _is_data(cell: str, decimal: str) -> bool:
+    """Whether a cell can't be the name of a column: a number in any form, or a date."""
+    cell = cell.strip()
+    if counts_as_number(cell, decimal) or parse_number(cell) is not None:
+        return True
+    return any(parse_day(cell, order) is not None for order in ("ymd", "dmy", "mdy"))
+
+
+def _filled(cells: Sequence[str]) -> int:
+    return sum(bool(cell.strip()) for cell in cells)
+
+
+def find_header(rows: list[Row], decimal: str) -> tuple[int, bool]:
+    """Where the table begins, and whether the name of its first column is left out, as by R."""
+    if len(rows) < 2:
+        return 0, False
+    width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
+    if width == 1:
+        return 0, False
+    for i, (_, cells) in enumerate(rows[:-1]):
+        following = [c for _, c in rows[i + 1 :]]
+        short = len(cells) == width - 1 and all(len(c) == width for c in following)
+        if short and _filled(cells) == len(cells) and any(c[-1].strip() for c in following):
+            data = any(_is_data(cell, decimal) for cell in following[0][1:])
+            if data or (i == 0 and width > 2):
+                return i, True
+        sparse = _filled(cells) <= (1 if width < 6 else 2)
+        title = width > 2 and len(cells) == width and sparse
+        # A narrow line is a title only above wider ones: below, it would be a row that is cut.
+        narrow = len(cells) < width and (len(cells) == 1 or _filled(cells) <= width // 2)
+        if not title and not narrow:
+            return i, False
+    return 0, False
+
+
+def _is_header(first: list[str], decimal: str) -> bool:
+    """Whether the first row holds names: it does unless all its cells are numbers or dates."""
+    cells = [cell.strip() for cell in first]
+    if not all(_is_data(cell, decimal) for cell in cells):
+        return True
+    numbered = cells[1:] if cells[0] == "" else cells
+    # Data frames without names are written with 0, 1, 2, … as their header.
+    return len(numbered) >= 3 and numbered == [str(j) for j in range(len(numbered))]
+
+
+def distinct_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Names for the columns that have none, and numbers behind those that repeat; what was done.
+
+    >>> distinct_names(["", "a", "a", "b\\x1b"])[0]
+    ['index', 'a', 'a (2)', 'b�']
+    """
+    notes = []
+    clean = [" ".join(printable(name).split()) for name in names]
+    strange = sum("�" in new and "�" not in old for new, old in zip(clean, names, strict=True))
+    if strange:
+        notes.append(f"control characters in {count(strange, 'column name')} were replaced by �")
+    taken, out, twice = set(clean), [], []
+    seen: set[str] = set()
+    for j, given in enumerate(clean):
+        name = given or ("index" if j == 0 and "index" not in taken else f"column{j}")
+        new, k = name, 2
+        while new in seen or (new != given and new in taken and new != name):
+            new, k = f"{name} ({k})", k + 1
+        if new != name:
+            twice.append(new)
+        seen.add(new)
+        out.append(new)
+    if twice:
+        notes.append(
+            f"{count(len(twice), 'column name')} occurred more than once and got a number: "
+            f"{listing(twice)}"
+        )
+    return out, notes
+
+
+def _comment_header(text: str, delimiter: str, rows: list[Row]) -> list[str] | None:
+    """Names in the last comment before the data, as NumPy writes them."""
+    if not rows:
+        return None
+    named = None
+    for line in text.splitlines()[: rows[0][0]]:
+        if not line.startswith("#"):
+            break
+        [*cells] = csv.reader([line.lstrip("#").strip()], delimiter=delimiter)
+        named = cells[0] if cells else None
+    width = len(rows[0][1])
+    if named is None or len(named) != width or width < 2:
+        return None
+    return named
+
+
+def layout(
+    sample: bytes, complete: bool, options: TextOptions, name: str, limits: Limits = DEFAULT
+) -> Layout:
+    """Find out what a delimited file is from its beginning."""
+    encoding = detect_encoding(sample, options.encoding, name)
+    text = decode(sample, encoding, name)
+    if not text.strip():
+        raise FileFormatError(f"{name} is empty")
+    notes: list[str] = []
+    stated = _SEP.fullmatch(text.partition("\n")[0].rstrip("\r"))
+    body = text.partition("\n")[2] if stated else text
+    first = int(bool(stated))
+    _check_lines(body, complete, name, limits)
+    comments = [line for line in _head(body) if line.startswith("#")]
+    if options.delimiter is not None:
+        if len(options.delimiter) != 1:
+            raise SubscapeError(f"a delimiter is one character, not {options.delimiter!r}")
+        delimiter = options.delimiter
+    else:
+        delimiter = stated[1] if stated else find_delimiter(_uncommented(body), complete)
+    rows = [(first + line, cells) for line, cells in sample_rows(body, delimiter, complete)]
+    if not rows:
+        raise FileFormatError(f"{name}: no complete row in its first {len(sample)} bytes")
+    limits.check_columns(max(len(cells) for _, cells in rows), name)
+    has_comments = False
+    named: list[str] | None = None
+    if comments:
+        rows, named, has_comments = _without_comments(rows, body, delimiter, options, notes)
+        if not rows:
+            raise FileFormatError(f"{name} holds comments only (lines that begin with #)")
+    if len(rows[0][1]) == 1:
+        check_single_column(rows, delimiter, name)
+    found = find_decimal([cells for _, cells in rows], delimiter)
+    sign = options.decimal or found.sign
+    if found.note and options.decimal is None:
+        notes.append(found.note)
+    start, shifted = (0, False) if options.header is False else find_header(rows, sign)
+    if start:
+        lost = "; ".join(" ".join(cells).strip()[:40] for _, cells in rows[:start])
+        notes.append(f"{count(start, 'line')} before the table left out: {printable(lost)!r}")
+    rows = rows[start:]
+    longest = max((len(line) for line in _head(body)), default=0)
+    data = [cells for _, cells in rows]
+    rest: dict[str, Any] = {
+        "is_sure": options.decimal is not None,
+        "is_mixed": found.is_mixed and options.decimal is None,
+        "has_comments": has_comments,
+        "longest": longest,
+    }
+    header = named is None and (
+        _is_header(data[0], sign) if options.header is None else options.header
+    )
+    if named is not None or not header:
+        names = [f"x{j}" for j in range(len(data[0]))]
+        if named is not None:
+            names, said = distinct_names([cell.strip() for cell in named])
+            notes += ["the names of the columns were taken from a comment", *said]
+        elif options.header is None:
+            notes.append("the first row holds numbers only, so the columns are called x0, x1, …")
+        skip = _lines_before(rows[0], first)
+        return Layout(delimiter, sign, encoding, names, skip, data, notes, **rest)
+    raw = [cell.strip() for cell in data[0]]
+    unnamed = shifted or raw[0] == "" or raw[0] in ("Unnamed: 0", "rownames")
+    names, said = distinct_names(["", *raw] if shifted else raw)
+    notes += said
+    if shifted:
+        notes.append("the first column has no name in the header: it names the rows")
+    numbers = [c for c in data[0] if re.search(r"\d\.\d", c) and counts_as_number(c, sign)]
+    if numbers and options.header is None:
+        notes.append(
+            f"the first row was taken as names, though {count(len(numbers), 'cell')} in it are "
+            "numbers; header=False reads it as data"
+        )
+    several = len(names) > 1
+    return Layout(
+        delimiter, sign, encoding, names, rows[0][0], data[1:], notes,
+        row_names=unnamed and several, **rest,
+    )  # fmt: skip
+
+
+def _check_lines(text: str, complete: bool, name: str, limits: Limits) -> None:
+    """Refuse a text of one endless line before it is split at anything."""
+    end = text.find("\n")
+    first = text if end < 0 else text[:end]
+    if len(first) > LONG_LINE:
+        if complete and end < 0 and "\r" not in text:
+            raise FileFormatError(
+                f"{name} has no line break in {len(text):,} letters; a table has a line for each "
+                "row"
+            )
+        limits.check_columns(1 + max(first.count(sign) for sign in DELIMITERS), name)
+
+
+def _head(text: str) -> list[str]:
+    """The first lines of a text."""
+    return text[: 1 << 26].splitlines()[: dialect.SAMPLE_ROWS * 5]
+
+
+def _uncommented(text: str) -> str:
+    if "#" not in text:
+        return text
+    return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+
+
+def _lines_before(row: Row, first: int) -> int:
+    """Lines before a row of data: none but those that were skipped on purpose."""
+    line, cells = row
+    return max(line - 1 - sum(cell.count("\n") for cell in cells), first)
+
+
+def _without_comments(
+    rows: list[Row], text: str, delimiter: str, options: TextOptions, notes: list[str]
+) -> tuple[list[Row], list[str] | None, bool]:
+    """Rows that are no comments, names that stood in one, and whether there are more below."""
+    width = Counter(len(c) for _, c in rows if not c[0].startswith("#")).most_common(1)
+    wide = width[0][0] if width else 0
+    top = 0
+    while top < len(rows) and rows[top][1][0].startswith("#"):
+        top += 1
+    below = [r for r in rows[top:] if r[1][0].startswith("#") and len(r[1]) != wide]
+    kept = [r for r in rows[top:] if not (r[1][0].startswith("#") and len(r[1]) != wide)]
+    if not top and not below:
+        return rows, None, False
+    named = None
+    if kept and options.header is None and not _is_header(kept[0][1], options.decimal or "."):
+        named = _comment_header(text, delimiter, kept)
+    dropped = top + len(below) - (named is not None)
+    if dropped:
+        more = " and perhaps more further down" if below else ""
+        notes.append(f"{count(dropped, 'comment line')} (#) left out{more}")
+    return kept, named, bool(below)

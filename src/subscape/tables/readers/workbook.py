@@ -1,0 +1,204 @@
+"""Spreadsheets: one sheet of an Excel or OpenDocument workbook, read by calamine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from subscape.core.errors import FileFormatError, SubscapeError, count, listing
+
+from .boundary import DEFAULT, Limits, guarded, printable
+from .layout import distinct_names, find_header
+
+Cell = Any
+_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+
+
+class Sheet(NamedTuple):
+    """One sheet: its name, the names of its columns, and the columns as arrow arrays."""
+
+    name: str
+    names: list[str]
+    arrays: list[Any]
+    notes: list[str]
+    row_names: bool
+
+
+def read_sheet(
+    path: Path, sheet: str | None = None, header: bool | None = None, limits: Limits = DEFAULT
+) -> Sheet:
+    """Read one sheet of a workbook.
+
+    Parameters
+    ----------
+    path : Path
+        An ``.xlsx``, ``.xlsm``, ``.xlsb``, ``.xls`` or ``.ods`` file.
+    sheet : str, optional
+        Its name; needed where several sheets have something in them.
+    header : bool, optional
+        Whether the first row holds the names.
+    limits : Limits
+    """
+    try:
+        import python_calamine as calamine
+    except ImportError:
+        raise ImportError(
+            f"{path.name} is a workbook; reading it needs python-calamine: "
+            "pip install 'subscape[excel]'"
+        ) from None
+    with path.open("rb") as file:
+        start = file.read(1 << 20)
+    if start.startswith(b"\xd0\xcf\x11\xe0") and _ENCRYPTED in start:
+        raise FileFormatError(
+            f"{path.name} is protected by a password; open it and save it without one"
+        )
+    notes: list[str] = []
+    with guarded(path.name, "workbook", "open it in a spreadsheet and save the sheet as CSV"):
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        name, cells, merged = _chosen(book, sheet, path.name, notes)
+    if path.suffix.lower() in (".xlsm", ".xltm", ".xlsb"):
+        notes.append("macros in the workbook were not looked at and never run")
+    if merged:
+        notes.append(
+            f"{count(len(merged), 'merged range')} in the sheet ({', '.join(merged[:3])}): only "
+            "the first cell of each has its value, the others are missing; unmerge them and fill in"
+        )
+    rows = [(i, row) for i, row in enumerate(cells, 1) if any(_text(cell) for cell in row)]
+    if not rows:
+        raise FileFormatError(f"{path.name}: sheet {name!r} is empty")
+    limits.check_columns(len(rows[0][1]), path.name)
+    _check_one_table(rows, path.name, name)
+    texts = [(i, [_text(cell) for cell in row]) for i, row in rows[:200]]
+    top, _ = find_header(texts, ".") if header is not False else (0, False)
+    if top:
+        lost = "; ".join(" ".join(row).strip()[:40] for _, row in texts[:top])
+        notes.append(f"{count(top, 'row')} above the table left out: {printable(lost)!r}")
+    rows = rows[top:]
+    first = rows[0][1]
+    named = header is not False and (header or any(_is_name(cell) for cell in first))
+    if named:
+        raw = [_text(cell) for cell in first]
+        names, said = distinct_names(raw)
+        notes += said
+        rows = rows[1:]
+    else:
+        raw = names = [f"x{j}" for j in range(len(first))]
+        if header is None:
+            notes.append("the first row holds no names, so the columns are called x0, x1, …")
+    arrays = [_arrow([row[j] for _, row in rows]) for j in range(len(names))]
+    return Sheet(name, names, arrays, notes, raw[0] == "" and len(names) > 1)
+
+
+def _chosen(
+    book: Any, sheet: str | None, file: str, notes: list[str]
+) -> tuple[str, list[list[Cell]], list[str]]:
+    names = list(book.sheet_names)
+    if sheet is not None and sheet not in names:
+        raise SubscapeError(f"{file} has no sheet {sheet!r}; it has {listing(names, 8)}")
+    if sheet is not None:
+        found = book.get_sheet_by_name(sheet)
+        return sheet, found.to_python(skip_empty_area=True), _merged(found)
+    filled = []
+    for name in names:
+        found = book.get_sheet_by_name(name)
+        cells = found.to_python(skip_empty_area=True)
+        if any(_text(cell) for row in cells for cell in row):
+            filled.append((name, cells, _merged(found)))
+    if not filled:
+        raise FileFormatError(f"{file} has no sheet with anything in it")
+    if len(filled) > 1:
+        # The first sheet is where people put their table; the others are said.
+        others = [name for name, _, _ in filled[1:]]
+        notes.append(
+            f"the sheet {filled[0][0]!r} was read; there {'is' if len(others) == 1 else 'are'} "
+            f"also {listing(others)} (sheet=…)"
+        )
+    return filled[0]
+
+
+def _merged(sheet: Any) -> list[str]:
+    ranges = getattr(sheet, "merged_cell_ranges", None) or []
+    return [f"{_letters(a[1])}{a[0] + 1}:{_letters(b[1])}{b[0] + 1}" for a, b in ranges]
+
+
+def _letters(column: int) -> str:
+    """A column as spreadsheets call it.
+
+    >>> _letters(0), _letters(27)
+    ('A', 'AB')
+    """
+    text = ""
+    column += 1
+    while column:
+        column, rest = divmod(column - 1, 26)
+        text = chr(65 + rest) + text
+    return text
+
+
+def _check_one_table(rows: Sequence[tuple[int, list[Cell]]], file: str, sheet: str) -> None:
+    """Refuse a sheet with several tables: an empty column between, or an empty row and a header."""
+    width = len(rows[0][1])
+    filled = [any(_text(row[j]) for _, row in rows) for j in range(width)]
+    gaps = [j for j in range(1, width - 1) if not filled[j] and any(filled[:j])
+            and any(filled[j + 1 :])]  # fmt: skip
+    way = "leave one of them in a sheet of its own"
+    if gaps:
+        raise FileFormatError(
+            f"{file}: sheet {sheet!r} holds several tables side by side (column "
+            f"{_letters(gaps[0])} between them is empty); {way}"
+        )
+    names = [place for place, (_, row) in enumerate(rows) if all(_is_name(c) for c in row if
+             _text(c))]  # fmt: skip
+    for place in names:
+        if not 2 < place < len(rows) - 1:
+            continue
+        (line, row), (above, before) = rows[place], rows[place - 1]
+        below = rows[place + 1][1]
+        numbers = any(isinstance(c, int | float) for c in before)
+        again = any(isinstance(c, int | float) for c in below)
+        if line > above + 1 and numbers and again and sum(bool(_text(c)) for c in row) > 1:
+            raise FileFormatError(
+                f"{file}: sheet {sheet!r} holds several tables, one below the other (the second "
+                f"begins at row {line}); {way}"
+            )
+
+
+def _is_name(cell: Cell) -> bool:
+    return isinstance(cell, str) and bool(cell.strip())
+
+
+def _text(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return str(cell)
+    if isinstance(cell, int | float):
+        return f"{cell:.15g}"
+    if isinstance(cell, datetime | date | time):
+        return cell.isoformat()
+    if isinstance(cell, timedelta):
+        return f"{cell.total_seconds():.15g}"
+    return str(cell).strip()
+
+
+def _arrow(cells: list[Cell]) -> Any:
+    """A column of cells as an arrow array of one kind, else of texts."""
+    import pyarrow as pa
+
+    present = [cell for cell in cells if _text(cell)]
+    values = [cell if _text(cell) else None for cell in cells]
+    if present and all(isinstance(cell, bool) for cell in present):
+        array = pa.array(values, type=pa.bool_())
+    elif present and all(isinstance(c, int | float) and not isinstance(c, bool) for c in present):
+        array = pa.array([None if c is None else float(c) for c in values], type=pa.float64())
+    elif present and all(isinstance(cell, datetime | date) for cell in present):
+        stamps = [
+            None if c is None else c if isinstance(c, datetime) else datetime(*c.timetuple()[:3])
+            for c in values
+        ]
+        array = pa.array(stamps, type=pa.timestamp("us"))
+    else:
+        array = pa.array([None if c is None else _text(c) for c in values], type=pa.string())
+    return pa.chunked_array([array])

@@ -1,0 +1,214 @@
+"""What files may hold, and one sentence for every fault of a parser."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tokenize
+import warnings
+import zipfile
+import zlib
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from subscape.core.errors import FileFormatError, SubscapeError
+from subscape.tables.readers import boundary
+from subscape.tables.readers.boundary import (
+    Limits,
+    check_nesting,
+    guarded,
+    parsed_json,
+    printable,
+    probed,
+)
+from subscape.tables.table import Table
+
+FAULTS = [
+    tokenize.TokenError("EOF in multi-line statement"), zlib.error("invalid block"),
+    RuntimeError("File is encrypted, password required"), OSError(5, "Input/output error"),
+    KeyError("shape"), UnicodeDecodeError("utf-8", b"\xff", 0, 1, "bad"), TypeError("no"),
+    RecursionError("maximum recursion depth"), OverflowError("too large"), MemoryError(),
+    NotImplementedError("compression type 99"), zipfile.BadZipFile("no"), AssertionError(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: type(fault).__name__)
+def test_every_fault_becomes_one_sentence_that_keeps_its_cause(fault):
+    sentence = r"^t\.bin is not a readable thing .*; \S+"
+    with pytest.raises(FileFormatError, match=sentence) as caught, guarded("t.bin", "thing"):
+        raise fault
+    assert caught.value.__cause__ is fault
+    assert "\n" not in str(caught.value)
+
+
+class Panic(BaseException):
+    """What libraries in Rust raise."""
+
+
+def test_panics_are_faults_but_interrupts_and_our_own_errors_pass():
+    with pytest.raises(FileFormatError, match="Panic: at the disco"), guarded("t"):
+        raise Panic("at the disco")
+    for passed in (KeyboardInterrupt(), SubscapeError("mine"), FileNotFoundError("gone")):
+        with pytest.raises(type(passed)) as caught, guarded("t"):
+            raise passed
+        assert caught.value is passed
+
+
+def test_limits_on_what_unpacks():
+    limits = Limits(ratio=200, unpacked=1000)
+    limits.check_ratio(1000, 1, "t")
+    limits.check_ratio(200_000, 1000, "t")
+    with pytest.raises(FileFormatError, match=r"t unpacks to more than 200 times.*Limits\.lifted"):
+        limits.check_ratio(200_001, 1000, "t")
+    Limits.lifted().check_ratio(10**15, 1, "t")
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zip"])
+def test_a_bomb_is_refused_and_can_be_allowed(tmp_path, packing):
+    text = b"a,b\n" + b"0,0\n" * 1_000_000
+    path = tmp_path / "t.csv.packed"
+    if packing == "gzip":
+        path.write_bytes(gzip.compress(text, mtime=0))
+    else:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("t.csv", text)
+    strict = Limits(unpacked=1 << 20)
+    with pytest.raises(FileFormatError, match="times its size"):
+        Table.read(path, limits=strict)
+    assert Table.read(path, limits=Limits.lifted()).n_rows == 1_000_000
+    assert Table.read(path).n_rows == 1_000_000  # 4 MB are below what is always allowed
+
+
+def test_archives_that_are_no_table(tmp_path):
+    path = tmp_path / "t.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "a\n1\n")
+        archive.writestr("b.csv", "a\n1\n")
+    with pytest.raises(FileFormatError, match=r"ZIP archive of 2 files \('a.csv', 'b.csv'\)"):
+        Table.read(path)
+    np.savez(tmp_path / "t.npz", a=np.eye(2))
+    with pytest.raises(FileFormatError, match=r"NPZ.*numpy\.save"):
+        Table.read(tmp_path / "t.npz")
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.csv", "a\n1\n")
+    content = bytearray(path.read_bytes())
+    content[6] |= 1  # the flag that says: encrypted
+    content[content.rfind(b"PK\x01\x02") + 8] |= 1
+    path.write_bytes(content)
+    with pytest.raises(FileFormatError, match="is encrypted; unpack it with its password"):
+        Table.read(path)
+
+
+def test_wide_files_are_read(tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 60_000)).round(3)
+    path = tmp_path / "wide.csv"
+    names = [f"a rather long name of feature number {j}" for j in range(60_000)]
+    assert len(",".join(names)) > 2 << 20
+    lines = [",".join(names), *(",".join(map(str, row)) for row in X)]
+    path.write_text("\n".join(lines))
+    table = Table.read(path)
+    assert table.shape == (30, 60_000)
+    np.testing.assert_array_equal(table.X, X)
+    with pytest.raises(FileFormatError, match=r"60,000 columns, more than 50,000"):
+        Table.read(path, limits=Limits(columns=50_000))
+
+
+def test_one_long_line_among_short_ones(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,x\n" * 20 + "2," + "y" * 4_000_000 + "\n3,x\n")
+    table = Table.read(path)
+    assert table.n_rows == 22 and len(table.values("b")[20]) == 4_000_000
+    path.write_text("a,b\n" + "1,2\n" * 20 + "9," * 500_000 + "\n")
+    with pytest.raises(FileFormatError, match="line 22: 500001 cells where the first row has 2"):
+        Table.read(path)
+
+
+def test_a_file_without_a_line_break(tmp_path):
+    path = tmp_path / "t.csv"
+    for content in (b"x" * 8_000_000, b"1," * 4_000_000, b'"' + b"x" * 8_000_000):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError, match=r"no line break|columns"):
+            Table.read(path)
+    with pytest.raises(FileFormatError, match="no line break in its first"):
+        Table.read(path, limits=Limits(line=1 << 20))
+
+
+def test_sizes_that_arrays_state_are_not_believed(tmp_path):
+    sink = io.BytesIO()
+    np.lib.format.write_array_header_1_0(
+        sink, {"descr": "<f8", "fortran_order": False, "shape": (10**9, 10**6)}
+    )
+    (tmp_path / "t.npy").write_bytes(sink.getvalue() + bytes(800))
+    with pytest.raises(FileFormatError, match=r"takes 8,000,000,000,000,000 bytes, there are 800"):
+        Table.read(tmp_path / "t.npy")
+
+
+def test_sizes_that_parquet_states_are_checked_against_memory(tmp_path, monkeypatch):
+    parquet.write_table(pa.table({"a": np.zeros(100_000)}), tmp_path / "t.parquet")
+    assert Table.read(tmp_path / "t.parquet").n_rows == 100_000
+    monkeypatch.setattr(boundary, "memory_size", lambda: 500_000)
+    with pytest.raises(FileFormatError, match=r"100,000 rows of 1 columns, which takes"):
+        Table.read(tmp_path / "t.parquet")
+
+
+def test_deep_json_is_refused_before_it_is_parsed():
+    assert parsed_json('{"a": [[1]], "b": "[[[[["}', "t", Limits(nesting=3)) == {
+        "a": [[1]],
+        "b": "[[[[[",
+    }
+    with pytest.raises(FileFormatError, match="t is nested more than 64 levels"):
+        parsed_json("[" * 100_000, "t")
+    with pytest.raises(FileFormatError, match="t is not a readable JSON text"):
+        parsed_json("{", "t")
+    check_nesting('"' + "[" * 1000 + '"', "t")
+
+
+def test_a_child_that_hangs_or_crashes_is_a_sentence(tmp_path, monkeypatch):
+    path = tmp_path / "t.h5ad"
+    path.write_bytes(b"x")
+    probed("", path, "h5ad file")
+    with pytest.raises(FileFormatError, match=r"not a readable h5ad file \(it is broken\)"):
+        probed("sys.exit('it is broken')", path, "h5ad file")
+    with pytest.raises(FileFormatError, match="the reader crashed with -11"):
+        probed("import os; os.kill(os.getpid(), 11)", path, "h5ad file")
+    with pytest.raises(FileFormatError, match="MemoryError"):
+        probed("x = bytearray(100 * 2**30)", path, "h5ad file")
+    monkeypatch.setattr(boundary, "CHILD_SECONDS", 1.0)
+    with pytest.raises(FileFormatError, match="did not end within 1 s"):
+        probed("import time; time.sleep(60)", path, "h5ad file")
+
+
+def test_a_dataset_of_hdf5_that_states_too_much(tmp_path):
+    import h5py
+
+    path = tmp_path / "t.h5ad"
+    with h5py.File(path, "w") as file:
+        file.create_dataset("X", shape=(10**6, 10**6), chunks=(1000, 1000), dtype="f8")
+    with pytest.raises(FileFormatError, match=r"X states 8000000000000 bytes"):
+        Table.read(path)
+
+
+def test_foreign_files_are_named(tmp_path):
+    for start, what in ((b"$FL2@(#)", "SPSS"), (b"<stata_dta>", "Stata"), (b"RDX3\n", "R work")):
+        (tmp_path / "t").write_bytes(start + bytes(50))
+        with pytest.raises(FileFormatError, match=what):
+            Table.read(tmp_path / "t")
+
+
+def test_control_characters_do_not_get_through(tmp_path):
+    assert printable("\x1b[2J\u202eabc\x07") == "�[2J�abc�"
+    (tmp_path / "t.csv").write_text("a\x1b[31m,b\x07\n1,2\n3,4\n")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.feature_names == ("a�[31m", "b�")
+    assert any("control characters in 2 column names" in note for note in table.notes)
+
+
+def test_reading_leaves_no_open_file_behind(tmp_path):
+    (tmp_path / "t.csv.gz").write_bytes(gzip.compress(b"a,b\n1,2\n", mtime=0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        Table.read(tmp_path / "t.csv.gz")

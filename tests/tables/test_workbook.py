@@ -1,0 +1,142 @@
+"""Sheets of workbooks: what is read, what is said, what is refused."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.tables.workbooks import ods, xlsx
+
+from subscape.tables.table import Table
+from subscape.testing.damage import KINDS, Specimen, damaged, outcome
+
+NAN = np.nan
+ROWS = [
+    ["who", "age", "city", "joined", "member", "fee"],
+    *(
+        [f"p{i}", 20 + i, "Oslo" if i % 2 else "Rome", date(2020, 1, 1 + i), i % 3 == 0,
+         f"€ {i},50" if i != 5 else "n/a"]
+        for i in range(12)
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(content, name="t.xlsx"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def test_kinds_of_cells(write):
+    table = Table.read(write(xlsx({"people": ROWS})))
+    assert table.roles == {
+        "who": "id", "age": "numeric", "city": "nominal", "joined": "date", "member": "nominal",
+        "fee": "numeric",
+    }  # fmt: skip
+    np.testing.assert_array_equal(table.values("age"), np.arange(20, 32))
+    assert table.values("joined")[3] == np.datetime64("2020-01-04")
+    assert table.column("member").levels == ("False", "True")
+    fees = [NAN if i == 5 else i + 0.5 for i in range(12)]
+    np.testing.assert_array_equal(table.values("fee"), fees)
+    assert table.source["format"] == "workbook" and table.source["sheet"] == "people"
+    assert table.column("fee").unit == "EUR"
+
+
+def test_open_document(write):
+    rows = [row[:3] for row in ROWS]
+    table = Table.read(write(ods(rows), "t.ods"))
+    assert table.roles == {"who": "id", "age": "numeric", "city": "nominal"}
+    np.testing.assert_array_equal(table.values("age"), np.arange(20, 32))
+
+
+def test_sheets_by_name(write):
+    path = write(xlsx({"notes": [], "first": ROWS, "second": [["a", "b"], [1, 2], [3, 4]]}))
+    table = Table.read(path)
+    assert table.source["sheet"] == "first"
+    assert any("'first' was read; there is also 'second'" in note for note in table.notes)
+    np.testing.assert_array_equal(Table.read(path, sheet="second").X, [[1, 2], [3, 4]])
+    with pytest.raises(ValueError, match="no sheet 'third'; it has 'notes', 'first', 'second'"):
+        Table.read(path, sheet="third")
+    with pytest.raises(ValueError, match="is empty"):
+        Table.read(path, sheet="notes")
+
+
+def test_a_title_above_the_table_and_no_names(write):
+    titled = [["Members 2020", *[None] * 5], [None] * 6, *ROWS]
+    table = Table.read(write(xlsx({"s": titled})))
+    assert table.shape[0] == 12 and "age" in table.roles
+    assert any("above the table left out: 'Members 2020'" in note for note in table.notes)
+    bare = Table.read(write(xlsx({"s": [[1, 2], [3, 4], [5, 6]]})))
+    assert bare.feature_names == ("x0", "x1") and bare.shape == (3, 2)
+
+
+def test_merged_cells_are_said(write):
+    table = Table.read(write(xlsx({"s": ROWS}, merged=["C2:C4"])))
+    assert any("1 merged range in the sheet (C2:C4)" in note for note in table.notes)
+    assert any("unmerge them" in note for note in table.notes)
+
+
+def test_several_tables_in_one_sheet_are_refused(write):
+    beside = [[1.0, 2.0, None, 3.0, 4.0] for _ in range(5)]
+    beside.insert(0, ["a", "b", None, "c", "d"])
+    with pytest.raises(ValueError, match=r"side by side \(column C between them is empty\)"):
+        Table.read(write(xlsx({"s": beside})))
+    below = [["a", "b"], [1, 2], [3, 4], [None, None], ["c", "d"], [5, 6], [7, 8]]
+    with pytest.raises(ValueError, match=r"one below the other .* begins at row 5.*of its own"):
+        Table.read(write(xlsx({"s": below})))
+
+
+def test_a_password_is_refused_with_the_way_out(write):
+    locked = (
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500) + "EncryptedPackage".encode("utf-16-le")
+    )
+    with pytest.raises(ValueError, match="protected by a password; open it and save it without"):
+        Table.read(write(locked))
+
+
+def test_macros_are_never_run_and_that_is_said(write):
+    table = Table.read(write(xlsx({"s": ROWS}), "t.xlsm"))
+    assert any("macros in the workbook were not looked at" in note for note in table.notes)
+
+
+def test_a_damaged_workbook(write):
+    whole = xlsx({"s": ROWS})
+    with pytest.raises(ValueError, match=r"t\.xlsx"):
+        Table.read(write(whole[: len(whole) // 2]))
+
+
+def test_options_that_do_not_apply(write):
+    with pytest.raises(ValueError, match="is a workbook: delimiter"):
+        Table.read(write(xlsx({"s": ROWS})), delimiter=",")
+    with pytest.raises(ValueError, match="is no workbook: sheet does not apply"):
+        Table.read(write(b"a,b\n1,2\n", "t.csv"), sheet="s")
+
+
+def test_without_calamine_it_is_said_what_to_install(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "python_calamine", None)
+    with pytest.raises(ImportError, match=r"subscape\[excel\]"):
+        Table.read(write(xlsx({"s": ROWS})))
+
+
+@pytest.mark.parametrize("kind", ["xlsx", "ods"])
+def test_damaged_workbooks_are_read_or_refused(tmp_path, kind):
+    whole = xlsx({"s": ROWS}) if kind == "xlsx" else ods([row[:3] for row in ROWS])
+    specimen = Specimen(f"t.{kind}", whole, Table.read)
+    seen = set()
+
+    @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(st.sampled_from(KINDS), st.floats(0, 1), st.floats(0, 1), st.integers(1, 255))
+    def damage(how, place, other, value):
+        seen.add(outcome(specimen, damaged(whole, how, place, other, value), tmp_path))
+
+    damage()
+    assert outcome(specimen, whole, tmp_path) == "read"
+    assert "refused" in seen
