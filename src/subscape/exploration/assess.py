@@ -22,7 +22,7 @@ from subscape.validation.stability.clusters import best_jaccard
 from subscape.validation.valleys import CurveNull, is_bent
 
 from .candidates import groups_rows
-from .clouds import search_clouds
+from .clouds import climb, search_clouds
 from .information import canonical
 from .journal import Journal
 from .plan import MOST_COLUMNS_BOXES, NUMBERS, Entry, Plan, seed_of
@@ -46,13 +46,17 @@ def chance_entries(
 ) -> list[Entry]:
     """Finders that are run on tables without groups beside the quick search for clouds.
 
-    None where clouds are what groupings are scored as: the quick search climbs that score itself.
-    Where results are scored as boxes, finders of these, and of groups that they could be cut from.
+    Those that group rows in ways of their own: by weights of the features, by unequal spreads.
+    Where results are scored as boxes, also finders of these, and of groups they could be cut from.
     """
+    entries = [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:3]]
+    entries += [
+        Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
+        for k in numbers[:2]
+    ]
     if not boxes:
-        return []
-    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
+        return entries
+    entries += [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
     if 2 <= n_columns <= MOST_COLUMNS_BOXES:
         entries += [Entry("MineClus"), Entry("P3C")]
     return entries
@@ -138,6 +142,9 @@ def _best(
         verdict = scorer(labels)
         if verdict.score > best:
             best, chosen, basis = verdict.score, labels, verdict.basis
+    if numbers and chosen is not None:
+        found, chosen = climb(table, chosen, scorer)
+        best, basis = found.score, found.basis
     # As in the table itself, where the clusters of a view are looked at, not those of all results.
     best_cluster = -np.inf if chosen is None else max(cluster_scores(chosen, scorer))
     return best, best_cluster, basis

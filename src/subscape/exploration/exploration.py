@@ -56,7 +56,7 @@ ROOTS = 3
 #: Runs per view, of different finders, that are repeated on samples.
 FINDERS_PER_VIEW = 2
 #: Candidates whose rows are put where they are described best.
-MOST_CLIMBED = 40
+MOST_CLIMBED = 12
 #: Extra seeds for the finders of the best views.
 EXTRA_SEEDS = 2
 

@@ -137,7 +137,7 @@ def find_classes(table: Table, ready: Prepared, *, n_tables: int, seed: int) -> 
     labels = _nearest_labels(ready.X, rows, tested.labels)
 
     def again(sample: IndexArray) -> IntArray:
-        sub = ClassScorer(LevelTable.of(values[sample], levelled), like=scorer)
+        sub = ClassScorer(scorer.table.rows(sample), like=scorer)
         found = best_classes(sub, np.random.default_rng([seed, 37, len(sample), int(sample[0])]))
         return found.labels.astype(np.int64)
 
