@@ -21,13 +21,13 @@ from subscape.validation.nulls import NullModel
 from subscape.validation.stability.clusters import best_jaccard
 from subscape.validation.valley_test import CurveNull, is_bent
 
+from .boxes import BoxScorer
 from .candidates import groups_rows
 from .information import canonical
 from .journal import Journal
 from .plan import MOST_COLUMNS_BOXES, NUMBERS, Entry, Plan, seed_of
 from .progress import Progress
 from .rule import learn
-from .scorers import BoxScorer
 from .separation import GroupingScorer, project_out
 from .views import Consensus
 
