@@ -19,10 +19,11 @@ from subscape.validation.criteria import smallest_cluster
 from subscape.validation.max_statistic import NullMaxima, gumbel_p_value
 from subscape.validation.nulls import NullModel
 from subscape.validation.stability.clusters import best_jaccard
-from subscape.validation.valley_test import CurveNull, is_bent
+from subscape.validation.valleys import CurveNull, is_bent
 
 from .boxes import BoxScorer
 from .candidates import groups_rows
+from .clouds import search_clouds
 from .information import canonical
 from .journal import Journal
 from .plan import MOST_COLUMNS_BOXES, NUMBERS, Entry, Plan, seed_of
@@ -33,10 +34,8 @@ from .views import Consensus
 
 #: Tables without groups have at most so many rows: with fewer, chance reaches farther.
 MOST_NULL_ROWS = 2000
-#: The same where finders of boxes, which are slow, join in.
+#: The same where finders of boxes, which are slow, are run.
 MOST_BOX_ROWS = 1000
-#: With more columns they don't, unless results are scored as boxes.
-FEW_COLUMNS = 30
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
@@ -45,21 +44,33 @@ SAMPLE_SHARE = 0.7
 def chance_entries(
     numbers: Sequence[int], n_columns: int = 2, *, boxes: bool = False
 ) -> list[Entry]:
-    """The reduced portfolio that is run on tables without groups.
+    """Finders that are run on tables without groups beside the quick search for clouds.
 
-    One finder of each kind that groups rows in a way of its own: a dense middle and all the rest,
-    for one, is what mixtures and finders of boxes see in any column with long tails.
+    None where clouds are what groupings are scored as: the quick search climbs that score itself.
+    Where results are scored as boxes, finders of these, and of groups that they could be cut from.
     """
+    if not boxes:
+        return []
     entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-    entries += [Entry("SubKMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
     entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:2]]
-    entries += [
-        Entry("GaussianMixture", {"n_components": k, "covariance_type": "diag", "reg_covar": 1e-3})
-        for k in numbers[:2]
-    ]
-    if 2 <= n_columns <= (MOST_COLUMNS_BOXES if boxes else FEW_COLUMNS):
-        entries += [Entry("MineClus")] + [Entry("P3C")] * boxes
+    if 2 <= n_columns <= MOST_COLUMNS_BOXES:
+        entries += [Entry("MineClus"), Entry("P3C")]
     return entries
+
+
+#: Models of tables without groups that were learned last: many tables are drawn from each.
+_MODELS: dict[tuple[Any, ...], Any] = {}
+MOST_MODELS = 8
+
+
+def null_model(X: FloatArray, kind: str) -> Any:
+    """The model of tables without groups like ``X``, learned once."""
+    key = (X.shape, hash(X.tobytes()), kind)
+    if key not in _MODELS:
+        while len(_MODELS) >= MOST_MODELS:
+            _MODELS.pop(next(iter(_MODELS)))
+        _MODELS[key] = CurveNull(X) if kind == "curve" else NullModel(X, "unimodal")
+    return _MODELS[key]
 
 
 def null_score(
@@ -69,6 +80,7 @@ def null_score(
     few_valued: IndexArray | None = None,
     boxes: bool = False,
     kind: str = "unimodal",
+    numbers: Sequence[int] = (),
 ) -> tuple[float, float]:
     """Best score, of a grouping and of a cluster, on a table without groups like ``X``.
 
@@ -76,32 +88,40 @@ def null_score(
     The search is repeated on what is left when the best grouping is taken out, as on the table
     itself. Minus infinity if no finder could do with the table.
     """
-    rng = np.random.default_rng(seed)
     most = MOST_BOX_ROWS if boxes else MOST_NULL_ROWS
     if len(X) > most:
+        # The same rows for all tables, so that their model is learned once.
+        rng = np.random.default_rng(len(X))
         X = X[np.sort(rng.choice(len(X), most, replace=False))]
     with one_thread():
-        model: Any = CurveNull(X) if kind == "curve" else NullModel(X, "unimodal")
-        table = model.draw(np.random.SeedSequence(seed))
+        table = null_model(X, kind).draw(np.random.SeedSequence(seed))
         scorer = GroupingScorer(table, few_valued)
         if scorer.Z.shape[1] < table.shape[1]:
             table = scorer.Z
         if boxes:
             scorer = BoxScorer(scorer)
-        best, best_cluster, basis = _best(table, entries, scorer, seed)
+        best, best_cluster, basis = _best(table, entries, scorer, seed, numbers)
         if basis is not None and basis.shape[1] < table.shape[1]:
             if len(basis) > table.shape[1]:
                 basis = np.linalg.qr(scorer.directions.T @ basis)[0]
-            more = _best(project_out(table, basis), entries, scorer, seed + 1)
+            more = _best(project_out(table, basis), entries, scorer, seed + 1, numbers)
             best, best_cluster = max(best, more[0]), max(best_cluster, more[1])
     return best, best_cluster
 
 
 def _best(
-    table: FloatArray, entries: Sequence[Entry], scorer: GroupingScorer, seed: int
+    table: FloatArray,
+    entries: Sequence[Entry],
+    scorer: GroupingScorer,
+    seed: int,
+    numbers: Sequence[int] = (),
 ) -> tuple[float, float, FloatArray | None]:
     """Score of the best result and of its clearest cluster, and the directions that it is in."""
     best, chosen, basis = -np.inf, None, None
+    if numbers:
+        found, labels = search_clouds(table, numbers, scorer, np.random.default_rng(seed))
+        if found is not None:
+            best, chosen, basis = found.score, labels, found.basis
     for place, entry in enumerate(entries):
         finder = entry.make()
         if hasattr(finder, "random_state"):
@@ -290,6 +310,7 @@ def chance_maxima(
     entries = chance_entries(numbers, X.shape[1], boxes=boxes)
     bends = not boxes and (few_valued is None or not len(few_valued)) and is_bent(X)
     kinds = ("unimodal", "curve") if bends else ("unimodal",)
+    quick = () if boxes else tuple(numbers)
     table = Shared(X)
     found: dict[str, list[Any]] = {kind: [] for kind in kinds}
     for start in range(0, plan.n_null, BATCH):
@@ -300,7 +321,8 @@ def chance_maxima(
                  for kind in kinds for i in places}  # fmt: skip
         todo = [each for each in names if names[each] not in journal]
         calls = [
-            (table, entries, seed_of(plan.seed, 13, i), few_valued, boxes, kind) for kind, i in todo
+            (table, entries, seed_of(plan.seed, 13, i), few_valued, boxes, kind, quick)
+            for kind, i in todo
         ]
         results = in_order(null_score, calls, n_jobs, what="table without groups")
         for done, (each, score) in enumerate(zip(todo, results, strict=True), 1):
@@ -355,15 +377,10 @@ def pieces_p_value(X: FloatArray, groups: IntArray, pieces: IntArray, seed: int)
         part = part / part.std(axis=0)
         score = GroupingScorer(part)(pieces[rows]).score
         numbers = sorted({2, 3, min(len(large), 6), min(len(large) + 1, 6)})
-        entries = [
-            Entry(finder, {"n_clusters": n, "n_init": 3})
-            for n in numbers
-            for finder in ("KMeans", "SubKMeans")
-        ]
         kinds = ("unimodal", "curve") if is_bent(part) else ("unimodal",)
         maxima = {
             kind: [
-                null_score(part, entries, seed_of(seed, 17, int(k), i), kind=kind)[0]
+                null_score(part, (), seed_of(seed, 17, int(k), i), kind=kind, numbers=numbers)[0]
                 for i in range(N_WITHIN)
             ]
             for kind in kinds

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ from subscape.core.types import FloatArray, IntArray
 from subscape.measures.pairwise import pairwise_distances
 from subscape.runs.store import Run
 
+from .clouds import climb
 from .information import canonical
 from .scorers import GroupingScorers, members
 from .separation import GroupingScorer
@@ -114,6 +115,27 @@ def scored(found: Sequence[Grouped], scorer: GroupingScorer) -> list[Candidate]:
                 )
             )
     return candidates
+
+
+def climbed(candidates: Sequence[Candidate], scorer: GroupingScorer, most: int) -> list[Candidate]:
+    """Candidates whose rows are put where they are described best; the ``most`` clearest of them.
+
+    Tables without groups are searched in the same way.
+    """
+    order = sorted(range(len(candidates)), key=lambda i: (-candidates[i].score, i))[:most]
+    better = list(candidates)
+    for i in order:
+        old = candidates[i]
+        found, labels = climb(scorer.Z, old.labels, scorer)
+        if found.score > old.score and groups_rows(labels):
+            clustering = SubspaceClustering.from_labels(
+                canonical(labels), n_features=old.clustering.n_features
+            )
+            better[i] = replace(
+                old, clustering=clustering, labels=clustering.labels(), score=found.score,
+                gain=found.gain, basis=found.basis,
+            )  # fmt: skip
+    return better
 
 
 def groups_rows(labels: NDArray[Any]) -> bool:

@@ -25,7 +25,7 @@ from .assess import (
     row_samples,
     view_stability,
 )
-from .candidates import Candidate, fitting_scorer, groupings, row_distances, scored
+from .candidates import Candidate, climbed, fitting_scorer, groupings, row_distances, scored
 from .competition import merged_ideas
 from .followups import MOST_TOGETHER, rest_entries, together_entries
 from .ideas import (
@@ -55,6 +55,8 @@ SEARCH_SHARE = 0.5
 ROOTS = 3
 #: Runs per view, of different finders, that are repeated on samples.
 FINDERS_PER_VIEW = 2
+#: Candidates whose rows are put where they are described best.
+MOST_CLIMBED = 40
 #: Extra seeds for the finders of the best views.
 EXTRA_SEEDS = 2
 
@@ -234,6 +236,8 @@ class Exploration:
     def complete(self) -> Study:
         """The same, with Ctrl-C left to the caller."""
         self.search()
+        if self.scorer is self.scorers.directions:
+            self.candidates = climbed(self.candidates, self.scorer, MOST_CLIMBED)
         study = assemble(self, self.tested(self.views()), provisional=False)
         self._keep(study)
         return study

@@ -23,7 +23,7 @@ from subscape.finders.classes.level_table import LevelTable, columns_of_levels
 from subscape.finders.density.subspaces import standardised
 from subscape.finders.density.valleys import valley_score
 from subscape.tables.table import Table
-from subscape.validation.class_test import best_classes, class_test
+from subscape.validation.classes import best_classes, class_test
 from subscape.validation.stability.clusters import best_jaccard
 
 from .information import canonical, novelty

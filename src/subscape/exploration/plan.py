@@ -212,7 +212,8 @@ def _axis(n_rows: int, n_columns: int, numbers: Sequence[int], effort: str) -> l
     entries = [Entry("LAC", {"n_clusters": k}) for k in numbers]
     if n_columns <= MOST_COLUMNS_BOXES:
         entries += [Entry("MineClus"), Entry("MineClus", {"overlap": True}), Entry("P3C")]
-    entries += [Entry("PROCLUS", {"n_clusters": k}) for k in numbers if k > 2]
+    if effort != "quick":
+        entries += [Entry("PROCLUS", {"n_clusters": k}) for k in numbers if k > 2]
     if effort != "quick" and n_columns <= MOST_COLUMNS_BOXES:
         entries += [Entry("DOC"), Entry("HARP")]
         entries += [Entry("SSPC", {"n_clusters": k}) for k in numbers if k > 2]

@@ -16,7 +16,7 @@ from subscape.parallel.threads import one_thread
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
 from subscape.validation.max_statistic import ENOUGH_REACHED, SURE, gumbel_p_value
 from subscape.validation.nulls import NullModel
-from subscape.validation.valley_test import CurveNull
+from subscape.validation.valleys import CurveNull
 
 #: Shapes are looked for in at most so many rows, and among so many columns.
 MOST_ROWS = 2000

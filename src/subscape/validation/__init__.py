@@ -10,7 +10,10 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "cluster_scores": "ClusterScores score_clusters",
         "merit": "FigureOfMerit figure_of_merit",
+        "features": "FeatureTests feature_tests",
         "gap": "GapCurve gap_statistic",
+        "classes": "ClassTest class_test",
+        "valleys": "CurveNull ValleyTest valley_test",
         "nulls": "NullModel null_table",
         "null_test": "Significance significance",
         "unimodality": "dip_statistic",

@@ -14,7 +14,7 @@ from subscape.finders.classes.level_table import LevelTable, columns_of_levels, 
 from subscape.finders.classes.trait_model import _Problem, fit_trait, independent
 from subscape.measures import adjusted_rand_score
 from subscape.testing.finders import FINDER_CHECKS
-from subscape.validation.class_test import CopulaNull, TraitNull, class_test, tail
+from subscape.validation.classes import CopulaNull, TraitNull, class_test, tail
 
 
 def answers(n=300, p=12, k=3, right=0.85, gaps=0.0, seed=0):

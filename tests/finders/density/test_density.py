@@ -13,7 +13,7 @@ from subscape.finders.density.density_tree import DensityTree, best_scale, hills
 from subscape.finders.density.graph import density_graph, nearest, scales, spread_ties
 from subscape.finders.density.subspaces import density_views, screened_pairs
 from subscape.finders.density.valleys import merge_without_valley, valley_score
-from subscape.validation.valley_test import CurveNull, latent_trait, valley_test
+from subscape.validation.valleys import CurveNull, latent_trait, valley_test
 
 
 def blobs(seed, n=600, sep=4.0, dims=2):
