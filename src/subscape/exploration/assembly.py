@@ -25,7 +25,7 @@ from .study import Result, Study, View
 from .views import Consensus, in_order
 
 if TYPE_CHECKING:
-    from .exploration import Exploration
+    from .protocols import SearchedTable as Exploration
 
 
 #: Rows in the pictures.

@@ -90,7 +90,9 @@ class ViewCoordinates(TransformerMixin):
         raise NotImplementedError
 
 
-class ViewFinder(ViewCoordinates, MultiClusteringFinder, auto_wrap_output_keys=None):
+class ViewFinder(  # type: ignore[call-arg]  # scikit-learn has no hints
+    ViewCoordinates, MultiClusteringFinder, auto_wrap_output_keys=None
+):
     """Base of the finders of orthogonal views with k-means clusters.
 
     See Also
