@@ -9,12 +9,18 @@ import numpy as np
 
 from subscape.core.errors import count
 from subscape.core.types import FloatArray
+from subscape.finders.density.valleys import merge_without_valley
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, STABLE
 
 from .assembly import AssessedView
 from .assess import pieces_p_value
 from .ideas import VERSION, is_version
 from .information import novelty
+
+#: Clouds beyond the groups of a shape from which they may be its pieces.
+CUT_UP = 2
+#: Directions in which valleys between clouds are looked for: density is blurred in more.
+MOST_DIRECTIONS = 4
 
 
 def merged_ideas(
@@ -94,7 +100,7 @@ def _preferred(
         return "idea" if few_valued >= 0.5 or not sure else "other", one
     if new.idea.n_groups >= len(one.view.memberships) or novelty(labels, other) > VERSION:
         return "idea" if not sure or _comes_back_better(new, one) else "other", one
-    within = pieces_p_value(X, labels, other, seed)
+    within = 1.0 if _is_cut_up(new, one, X) else pieces_p_value(X, labels, other, seed)
     if within > SIGNIFICANCE_LEVEL:
         finer = f"pieces of the {new.idea.n_groups} groups of any shape, no clearer than any cut"
         return "idea", replace(one, note=finer, p_within=within)
@@ -107,3 +113,19 @@ def _comes_back_better(new: AssessedView, one: AssessedView) -> bool:
     if new.again is None or one.again is None:
         return False
     return new.again.stability >= max(STABLE, one.again.stability)
+
+
+def _is_cut_up(new: AssessedView, one: AssessedView, X: FloatArray) -> bool:
+    """Whether clouds are mere pieces of a shape: several more than its groups, without valleys.
+
+    A hollow ball, say, is described better by a few clouds than by one, and yet is no group of
+    groups: however it is cut, no valley lies between the pieces.
+    """
+    assert new.idea is not None
+    n_pieces = len(one.view.memberships)
+    if n_pieces < new.idea.n_groups + CUT_UP:
+        return False
+    seen = X @ one.view.basis[:, :MOST_DIRECTIONS]
+    merged = merge_without_valley(seen, one.view.labels).labels
+    n_merged = len(np.unique(merged[merged >= 0]))
+    return n_merged <= max(new.idea.n_groups, n_pieces // 2)
