@@ -103,6 +103,25 @@ def one_view() -> Any:
     return figure
 
 
+def classes() -> Any:
+    rng = np.random.default_rng(0)
+    usual = rng.random((3, 16)) < 0.5
+    truth = rng.integers(3, size=200)
+    answers = np.where(rng.random((200, 16)) < 0.85, usual[truth], ~usual[truth]).astype(float)
+    return table_and_cells(finders.LatentClasses(random_state=0), answers)
+
+
+def shapes() -> Any:
+    from sklearn.datasets import make_moons
+
+    X, _ = make_moons(500, noise=0.08, random_state=0)
+    found = finders.DensityTree().fit(X)
+    figure, ax = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
+    ax.scatter(X[:, 0], X[:, 1], c=found.labels_, cmap="tab10", s=8, vmax=9)
+    ax.set_title("clusters found")
+    return figure
+
+
 def stability_curve() -> Any:
     X, _ = planted_axes(250, 12, n_clusters=4, dims=6, random_state=0)
     grid = {"n_clusters": [2, 3, 4, 5, 6]}
@@ -178,6 +197,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "kflats": flats("KFlats", LINES, n_clusters=3),
     "lmclus": flats("LMCLUS"),
     "orclus": flats("ORCLUS", LINES, n_clusters=3),
+    "latent_classes": classes,
+    "density_tree": shapes,
     "subkmeans": one_view,
     "nrkmeans": views("NrKMeans", n_clusters=(4, 3, 1)),
     "autonr": views("AutoNR"),
