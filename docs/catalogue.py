@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from subscape.finders.catalogue import Entry, of_role
@@ -81,8 +82,8 @@ def published(entry: Entry) -> str:
 
 def paper(entry: Entry) -> str:
     """First author and year."""
-    first = entry.reference.split(". ")[0 : entry.reference.split(",")[0].count(". ") + 1]
-    return f"{'. '.join(first).split(',')[0].split(' ')[-1]} {entry.reference[-4:]}"
+    authors = re.split(r"(?<![A-Z])\. ", entry.reference)[0]
+    return f"{authors.split(',')[0].split(' and ')[0].split(' ')[-1]} {entry.reference[-4:]}"
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ from subscape.core import AxisSubspaces, SubspaceClustering
 from subscape.datasets import planted_axes, planted_views, structureless
 from subscape.exploration import Exploration
 from subscape.exploration.assess import chance_entries, null_score
-from subscape.exploration.boxes import BoxCode
+from subscape.exploration.boxes import BoxCode, BoxScorer
 from subscape.exploration.plan import Entry, Plan, Rung, seed_of
-from subscape.exploration.scorers import BoxScorer, GroupingScorers
+from subscape.exploration.scorers import GroupingScorers
 from subscape.exploration.select import choose_views
 from subscape.exploration.separation import GroupingScorer
 from subscape.measures import clustering_error

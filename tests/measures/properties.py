@@ -6,6 +6,7 @@ break the property. Scores are read as distances: their best value minus the sco
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -31,7 +32,13 @@ OPTIONS: dict[str, dict[str, str]] = {
     "oriented overlapping": {"overlap": "trace"},
     "mixed": {"overlap": "trace", "mass": "unit"},
 }
-TAKES_OPTIONS = {"clustering_error", "rnia", "e4sc_score"}
+
+
+def takes_options(entry: Measure) -> bool:
+    """Whether a measure for every kind says by options how they are compared."""
+    return "mixed" in entry.kinds and bool(
+        {"overlap", "options"} & set(inspect.signature(entry.function).parameters)
+    )
 
 
 class Distance:
@@ -39,7 +46,7 @@ class Distance:
 
     def __init__(self, entry: Measure, kind: str = "axis") -> None:
         self.entry = entry
-        self.options = OPTIONS.get(kind, {}) if entry.name in TAKES_OPTIONS else {}
+        self.options = OPTIONS.get(kind, {}) if takes_options(entry) else {}
         self.farthest = entry.high - entry.low
 
     def __call__(self, a: Any, b: Any) -> float:

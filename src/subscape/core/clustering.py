@@ -538,6 +538,12 @@ ClusteringLike: TypeAlias = "SubspaceClustering | ArrayLike"
 def as_clustering(given: Any, like: SubspaceClustering | None = None) -> SubspaceClustering:
     """Return ``given`` as a clustering; a label vector takes the features of ``like``, all of them.
 
+    Returns
+    -------
+    SubspaceClustering
+
+    Examples
+    --------
     >>> as_clustering([0, 0, 1])
     SubspaceClustering(2 axis-aligned clusters, 3 rows x 1 feature, partition)
     """

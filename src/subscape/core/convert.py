@@ -143,6 +143,12 @@ def linkage_clusters(linkage: ArrayLike) -> list[IndexArray]:
 def label_matrix(clusterings: Any, dtype: Any = np.int64) -> NDArray[Any]:
     """Labels of several clusterings of the same rows, one column each, as integers of ``dtype``.
 
+    Returns
+    -------
+    int array of shape (n_rows, n_clusterings)
+
+    Examples
+    --------
     >>> label_matrix([[0, 0, 1], [0, 1, 1]])
     array([[0, 0],
            [0, 1],

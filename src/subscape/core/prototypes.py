@@ -115,6 +115,11 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
     -------
     Prototypes
 
+    See Also
+    --------
+    assign : New rows in the clusters that were described.
+    subscape.plots.ClusterMapDisplay : The clusters as a picture.
+
     Examples
     --------
     >>> import numpy as np
@@ -193,6 +198,10 @@ def assign(X: ArrayLike, prototypes: Prototypes, *, noise: bool | None = None) -
     -------
     array of shape (n_rows,)
         Cluster numbers, -1 for noise.
+
+    See Also
+    --------
+    describe : Makes the prototypes.
 
     Examples
     --------

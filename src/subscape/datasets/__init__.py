@@ -1,12 +1,12 @@
 """Tables with known clusters, tables with none, and well-known real ones."""
 
+from .axes import planted_axes, thesis_6_1, thesis_6_2
+from .cocluster import planted_cocluster
+from .null_tables import structureless
+from .oriented import planted_oriented
 from .planted import Planted, PlantedViews
-from .planted_axes import planted_axes, thesis_6_1, thesis_6_2
-from .planted_cocluster import planted_cocluster
-from .planted_oriented import planted_oriented
-from .planted_views import planted_views
 from .real import RealData, load_real, real_names
-from .structureless import structureless
+from .views import planted_views
 
 __all__ = [
     "Planted",

@@ -48,6 +48,12 @@ class ConsensusMethod(Published, ClusterMixin, BaseEstimator):
 
     A subclass lists its parameters in ``__init__`` and ``_parameter_constraints`` and implements
     :meth:`_combine`; ``fit`` does the rest.
+
+    See Also
+    --------
+    subscape.ensemble.generate : Makes an ensemble.
+    subscape.finders.base.SubspaceFinder : Base of the finders of one clustering.
+    subscape.testing.check_consensus : Checks that every consensus method passes.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

@@ -11,7 +11,8 @@ from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.core.types import IndexArray
 
 if TYPE_CHECKING:
-    from .study import Study, View
+    from .protocols import RankedView as View
+    from .protocols import RankedViews as Study
 
 
 def annotate(study: Study, adata: Any, key: str = "subscape") -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 from .assess import NullMaxima, ViewStability, cluster_scores
+from .boxes import BoxScorer
 from .candidates import row_distances
 from .explain import facts, in_table_columns, own_features, sentence
 from .ideas import IdeaView
@@ -19,13 +20,12 @@ from .known import agreement
 from .levels import Merge, merge_tree
 from .new_rows import READ_AGAIN, like_before
 from .rule import Rule, learn, learn_neighbours
-from .scorers import BoxScorer
 from .separation import principal_directions
 from .study import Result, Study, View
 from .views import Consensus, in_order
 
 if TYPE_CHECKING:
-    from .exploration import Exploration
+    from .protocols import SearchedTable as Exploration
 
 
 #: Rows in the pictures.

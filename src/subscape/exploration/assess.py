@@ -21,6 +21,7 @@ from subscape.validation.nulls import NullModel
 from subscape.validation.stability.clusters import best_jaccard
 from subscape.validation.valleys import CurveNull, is_bent
 
+from .boxes import BoxScorer
 from .candidates import groups_rows
 from .clouds import climb, search_clouds
 from .information import canonical
@@ -28,7 +29,6 @@ from .journal import Journal
 from .plan import MOST_COLUMNS_BOXES, NUMBERS, Entry, Plan, seed_of
 from .progress import Progress
 from .rule import learn
-from .scorers import BoxScorer
 from .separation import GroupingScorer, project_out
 from .views import Consensus
 

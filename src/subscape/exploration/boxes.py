@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import gammaln
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.validation.criteria import smallest_cluster
 from subscape.validation.nulls import normal_scores
+
+from .separation import Grouping, GroupingScorer, Separation
 
 #: A feature is a cluster's own if its rows have at most this share of the table's variance there.
 NARROW = 0.5
@@ -203,3 +207,51 @@ def _holders(cells: BoolArray, own: BoolArray, widths: FloatArray) -> IndexArray
 def _choices(n: int, k: IndexArray) -> FloatArray:
     """Logarithm of the ways to choose k of n."""
     return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+
+
+class BoxScorer(GroupingScorer):
+    """Scores groupings by boxes: each cluster narrow in features of its own.
+
+    Parameters
+    ----------
+    like : GroupingScorer
+        Of the same table, by directions that tell clusters apart. It still says what these are.
+    """
+
+    def __init__(self, like: GroupingScorer) -> None:
+        self.has_columns = like.has_columns
+        self.directions = like.directions
+        self.Z = like.Z
+        self._known = like._known
+        self.code = BoxCode(self.Z)
+        self._boxes: dict[bytes, Boxes] = {}
+
+    def like(self, Z: FloatArray) -> GroupingScorer:
+        """A scorer of this kind for another table."""
+        return BoxScorer(GroupingScorer(Z))
+
+    def rest(self, groupings: Sequence[Grouping]) -> GroupingScorer:
+        """A scorer of the table with the boxes of groupings as wide as all the rest."""
+        scorer = self
+        for labels, memberships in groupings:
+            inside = _memberships(labels) if memberships is None else memberships
+            scorer = BoxScorer(GroupingScorer(scorer.code.project_out(inside)))
+        return scorer
+
+    def boxes(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Boxes:
+        """The boxes of the clusters; -1 is noise."""
+        inside = _memberships(labels) if memberships is None else memberships
+        key = np.packbits(inside).tobytes() + len(inside).to_bytes(8, "little")
+        if key not in self._boxes:
+            self._boxes[key] = self.code.told(inside)
+        return self._boxes[key]
+
+    def __call__(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
+        """How well boxes describe the rows, and the directions that tell the clusters apart."""
+        told = self.boxes(labels, memberships)
+        return Separation(told.gain, told.entropy, super().__call__(labels).basis, np.zeros(0))
+
+
+def _memberships(labels: NDArray[Any]) -> BoolArray:
+    numbers = np.unique(labels[labels >= 0])
+    return np.asarray(labels == numbers[:, None])

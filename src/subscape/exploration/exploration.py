@@ -114,6 +114,20 @@ def explore(
     Returns
     -------
     Study
+        ``print(study)`` says the answer in words. ``study[1]`` is the first :class:`View`:
+        its ``labels``, ``clustering`` (rows and features), ``descriptions`` and ``facts`` (what
+        tells each cluster), ``p_value``, ``stability`` and ``at(n_clusters)`` (coarser levels).
+        ``study.significant_views`` are those better than chance, ``study.between_views`` says how
+        much they share. ``study.to_frame()`` and ``study.to_records()`` have a line per cluster,
+        ``study.predict(X_new)`` puts new rows into the clusters, ``study.save(folder)`` and
+        ``study.write_anndata(adata)`` keep it.
+
+    See Also
+    --------
+    subscape.load_study : Read a study from its folder again.
+    subscape.report.write_report : The page of a study.
+    subscape.validation.significance : Hold one finder's result against chance.
+    subscape.finders : The finders by themselves.
 
     Examples
     --------
@@ -123,6 +137,8 @@ def explore(
     >>> study = subscape.explore(X, effort="quick")
     >>> sorted(view.n_clusters for view in study.views[:2])
     [2, 3]
+    >>> study[1].labels.shape, len(study[1].descriptions) == study[1].n_clusters
+    ((300,), True)
     """
     table = as_table(X)
     if roles:

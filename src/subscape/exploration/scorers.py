@@ -2,60 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core.clustering import SubspaceClustering
-from subscape.core.types import BoolArray, FloatArray
+from subscape.core.types import BoolArray
 
-from .boxes import BoxCode, Boxes
-from .separation import Grouping, GroupingScorer, Separation
-
-
-class BoxScorer(GroupingScorer):
-    """GroupingScorers groupings by boxes: each cluster narrow in features of its own.
-
-    Parameters
-    ----------
-    like : GroupingScorer
-        Of the same table, by directions that tell clusters apart. It still says what these are.
-    """
-
-    def __init__(self, like: GroupingScorer) -> None:
-        self.has_columns = like.has_columns
-        self.directions = like.directions
-        self.Z = like.Z
-        self._known = like._known
-        self.code = BoxCode(self.Z)
-        self._boxes: dict[bytes, Boxes] = {}
-
-    def like(self, Z: FloatArray) -> GroupingScorer:
-        """A scorer of this kind for another table."""
-        return BoxScorer(GroupingScorer(Z))
-
-    def rest(self, groupings: Sequence[Grouping]) -> GroupingScorer:
-        """A scorer of the table with the boxes of groupings as wide as all the rest."""
-        scorer = self
-        for labels, memberships in groupings:
-            inside = _memberships(labels) if memberships is None else memberships
-            scorer = BoxScorer(GroupingScorer(scorer.code.project_out(inside)))
-        return scorer
-
-    def boxes(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Boxes:
-        """The boxes of the clusters; -1 is noise."""
-        inside = _memberships(labels) if memberships is None else memberships
-        key = np.packbits(inside).tobytes() + len(inside).to_bytes(8, "little")
-        if key not in self._boxes:
-            self._boxes[key] = self.code.told(inside)
-        return self._boxes[key]
-
-    def __call__(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
-        """How well boxes describe the rows, and the directions that tell the clusters apart."""
-        told = self.boxes(labels, memberships)
-        return Separation(told.gain, told.entropy, super().__call__(labels).basis, np.zeros(0))
+from .boxes import BoxScorer
+from .separation import GroupingScorer
 
 
 class GroupingScorers:
@@ -107,8 +64,3 @@ def members(clustering: SubspaceClustering) -> BoolArray | None:
     if not clustering.is_hard or clustering.is_row_disjoint:
         return None
     return np.asarray(clustering.memberships.toarray() > 0)
-
-
-def _memberships(labels: NDArray[Any]) -> BoolArray:
-    numbers = np.unique(labels[labels >= 0])
-    return np.asarray(labels == numbers[:, None])

@@ -81,6 +81,10 @@ class View:
         The same in words, with why the other ideas fit less.
     merges : tuple of Merge
         The clusters merged step by step, in the order that loses least.
+
+    See Also
+    --------
+    Study : All views of a table.
     """
 
     number: int
@@ -237,6 +241,13 @@ class Study:
         For each known grouping that was given for comparison: its name, and per view ARI and NMI.
     is_provisional : bool
         Whether the exploration was stopped before its end.
+
+    See Also
+    --------
+    subscape.explore : Makes a study.
+    subscape.load_study : Reads one from its folder.
+    View : One way to group the rows.
+    subscape.report.write_report : The page of a study.
     """
 
     views: tuple[View, ...]

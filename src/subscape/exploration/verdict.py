@@ -10,7 +10,7 @@ from subscape.core.errors import count
 from subscape.validation.criteria import STABLE
 
 if TYPE_CHECKING:
-    from .study import Study
+    from .protocols import RankedViews as Study
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 

@@ -48,6 +48,15 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
 
     A subclass lists its parameters in ``__init__`` and ``_parameter_constraints`` and implements
     :meth:`_find`; ``fit`` does the rest.
+
+    See Also
+    --------
+    subscape.finders.catalogue : All finders, and what each can do.
+    subscape.finders.views.base.MultiClusteringFinder : Base of those that find several clusterings.
+    subscape.finders.alternatives.base.AlternativeFinder : Base of those that find alternatives.
+    subscape.ensemble.base.ConsensusMethod : Base of those that merge many clusterings.
+    subscape.describe : What was found, in words.
+    subscape.testing.check_finder : Checks that every finder passes.
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}

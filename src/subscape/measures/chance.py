@@ -123,6 +123,10 @@ def corrected(
     **options
         Passed on to the measure.
 
+    Returns
+    -------
+    Corrected
+
     Examples
     --------
     >>> from subscape.measures import corrected
@@ -171,6 +175,10 @@ def p_value(
     measure, a, b, null, n_samples, random_state, n_jobs, **options
         As in :func:`corrected`.
 
+    Returns
+    -------
+    PValue
+
     Examples
     --------
     >>> from subscape.measures import p_value
@@ -206,6 +214,10 @@ def expected(
     ----------
     measure, a, b, null, n_samples, random_state, n_jobs, **options
         As in :func:`corrected`.
+
+    Returns
+    -------
+    Expectation
 
     Examples
     --------

@@ -25,6 +25,10 @@ def dendrogram_distance(a: ArrayLike, b: ArrayLike, *, measure: str = "clusterin
         Linkage matrices of :func:`scipy.cluster.hierarchy.linkage`.
     measure : {"clustering_error", "rnia"}
 
+    Returns
+    -------
+    float
+
     Examples
     --------
     >>> import numpy as np

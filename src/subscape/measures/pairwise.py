@@ -110,6 +110,10 @@ def medoid_index(
     clusterings, metric, **options
         As in :func:`pairwise_distances`.
 
+    Returns
+    -------
+    int
+
     Examples
     --------
     >>> from subscape.measures import medoid_index

@@ -40,6 +40,10 @@ def fingerprint(X: Any, feature_names: tuple[str, ...] | None = None) -> str:
     X : array or sparse matrix
     feature_names : tuple of str, optional
 
+    Returns
+    -------
+    str
+
     Examples
     --------
     >>> import numpy as np

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,23 @@ from scipy import sparse
 from subscape.core.errors import SubscapeError, count, listing
 from subscape.core.types import FloatArray, IndexArray
 
-if TYPE_CHECKING:
-    from .table import Table
+from .columns import Column
+
+
+class Features(Protocol):
+    """The columns of a table that are features; see :class:`subscape.Table`."""
+
+    @property
+    def X(self) -> Any: ...
+    @property
+    def shape(self) -> tuple[int, int]: ...
+    @property
+    def feature_names(self) -> tuple[str, ...]: ...
+    @property
+    def numeric_names(self) -> tuple[str, ...]: ...
+    @property
+    def nominal(self) -> Mapping[str, NDArray[np.int32]]: ...
+    def column(self, name: str) -> Column: ...
 
 
 class Encoded(NamedTuple):
@@ -48,7 +64,7 @@ def indicators(codes: NDArray[np.int32], used: NDArray[Any]) -> FloatArray:
     return block
 
 
-def encode(table: Table, nominal: str | None) -> Encoded:
+def encode(table: Features, nominal: str | None) -> Encoded:
     """The features of a table as numbers; see ``Table.encode``."""
     if nominal not in (None, "drop", "codes", "onehot"):
         raise SubscapeError(f"nominal is 'drop', 'codes', 'onehot' or None, not {nominal!r}")
@@ -111,7 +127,7 @@ def _distinct(names: list[str]) -> list[str]:
     return out
 
 
-def missing_mask(table: Table) -> Any:
+def missing_mask(table: Features) -> Any:
     """Bool (n_rows, n_features): which cells of the features are missing."""
     position = {name: j for j, name in enumerate(table.feature_names)}
     numeric = [position[name] for name in table.numeric_names]

@@ -95,7 +95,7 @@ def choose(
         number of settings; none is chosen if none is significant.
     n_samples : int, default=10
         Samples behind "how sure"; for "stability" behind the criterion itself.
-    n_null : int, default=39
+    n_null : int, default=99
         Null tables of "significance".
     sampling : {"rows", "columns", "both"}, default="rows"
         "stability" takes all; the others need "rows".

@@ -31,6 +31,10 @@ def dip_statistic(column: ArrayLike) -> float:
     column : array-like of shape (n,)
         Without missing values.
 
+    Returns
+    -------
+    float
+
     References
     ----------
     .. [1] J. A. Hartigan, P. M. Hartigan, "The dip test of unimodality", Annals of Statistics 13

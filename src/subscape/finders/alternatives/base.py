@@ -67,6 +67,11 @@ class AlternativeFinder(MultiClusteringFinder):
     ``n_alternatives``, and implements :meth:`_alternative`. Each alternative found is known to the
     search for the next. What :meth:`_alternative` says in its attributes is kept with one entry
     per alternative: numbers as an array, the rest as a tuple.
+
+    See Also
+    --------
+    subscape.finders.views.base.MultiClusteringFinder : Its base.
+    subscape.measures.dq_measure : How different and how good alternatives are.
     """
 
     #: Set by the parameters of the subclasses.

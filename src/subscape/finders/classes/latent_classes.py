@@ -321,10 +321,14 @@ class LatentClasses(SubspaceFinder):
     n_iter_ : int
         Rounds of the last descent.
 
-    Notes
-    -----
-    Starts from rows, the split of classes, one pseudo-row in every class and columns that may be
-    independent of the class in the integrated likelihood are ours.
+    Differences from the paper
+    --------------------------
+    - ``n_classes`` is given there; here it is found, by a ``criterion`` that is ours, up to
+      ``max_classes``. As published: ``n_classes=3`` (or your number), ``criterion="bic"`` and
+      ``n_init=1``.
+    - There all columns hold levels; ``categorical`` says which do here, the others are numbers.
+    - Always: starts from rows, the split of classes, one pseudo-row in every class, and columns
+      that may be independent of the class in the integrated likelihood.
 
     References
     ----------

@@ -168,9 +168,9 @@ class DensityTree(SubspaceFinder):
     their nearest neighbours, and the density is lowered from the highest row to the lowest: linked
     rows form hills, which meet at passes [1]_ [2]_. Hills are merged until each two neighbours are
     parted by a valley that is deeper than chance makes them, at the neighbourhood size that shows
-    it best (:func:`~.valley_score.threshold`); how many there are comes out. Of the hills of
+    it best (:func:`~.valleys.threshold`); how many there are comes out. Of the hills of
     several neighbourhood sizes those are taken whose valleys tell most
-    (:func:`~.valley_score.valley_score`).
+    (:func:`~.valleys.valley_score`).
 
     Parameters
     ----------
@@ -200,6 +200,12 @@ class DensityTree(SubspaceFinder):
         Rows in a neighbourhood, as chosen.
     dims_ : float
         Dimension that the rows have at this scale.
+
+    Differences from the paper
+    --------------------------
+    - The paper's user reads from the persistence diagram how deep valleys must be; here it is what
+      chance makes of them, times ``sureness``.
+    - Always: neighbourhoods of several sizes are tried, and those taken whose valleys tell most.
 
     Notes
     -----

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.cluster import KMeans, kmeans_plusplus
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -47,7 +47,7 @@ class Run(NamedTuple):
         return self.inertia
 
 
-class SubKMeans(TransformerMixin, SubspaceFinder):
+class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinder):
     """SubKMeans: k-means clusters and the one subspace that all of them share.
 
     Splits the space into a part in which the clusters differ and a part in which they don't; the
@@ -193,8 +193,16 @@ class SubKMeans(TransformerMixin, SubspaceFinder):
         placed = [(lengths - 2 * (block @ centres.T)).argmin(axis=1) for _, block in moved]
         return np.concatenate(placed)
 
+    @property
+    def _n_features_out(self) -> int:
+        return self.dim_
+
     def transform(self, X: ArrayLike) -> FloatArray:
-        """The rows in the subspace that the clusters share, (n_rows, dim_)."""
+        """The rows in the subspace that the clusters share, (n_rows, dim_).
+
+        As a data frame after ``set_output(transform="pandas")`` (or "polars"), with the columns
+        ``subkmeans0``, ``subkmeans1``, … of ``get_feature_names_out()``.
+        """
         check_is_fitted(self)
         table = as_blocks(self._read_again(X)).map(lambda block: block)
         return np.concatenate([block @ self.components_ for _, block in table])

@@ -41,6 +41,11 @@ class MultiClusteringFinder(SubspaceFinder):
 
     Clusterings that shall *not* be found again are passed to ``fit`` as ``given``; ``_find`` reads
     them from :meth:`_references`, which makes one by k-means where nothing was given.
+
+    See Also
+    --------
+    subscape.finders.base.SubspaceFinder : Base of the finders of one clustering.
+    subscape.finders.alternatives.base.AlternativeFinder : One alternative after the other.
     """
 
     _known_before = ("given_",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -52,8 +53,53 @@ class Searched(NamedTuple):
     """Directions that the columns of ``X`` are, None for the features themselves."""
 
 
-class ViewFinder(TransformerMixin, MultiClusteringFinder):
-    """Base of the finders of orthogonal views with k-means clusters."""
+class ViewCoordinates(TransformerMixin):
+    """Rows in the views of a fitted finder; scikit-learn makes a data frame of them if asked to."""
+
+    #: The view that is looked at; None for all, side by side.
+    _seen: int | str | None = None
+
+    def transform(self, X: Any) -> Any:
+        table, directions = self._new_rows(X), [each for _, each in self._directions()]
+        return beside(coordinates(table, np.concatenate(directions, axis=1)), X)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+        """Names of the columns of :meth:`transform`: ``view0_0``, ``view0_1``, ``view1_0``, …
+
+        Parameters
+        ----------
+        input_features : ignored
+
+        Returns
+        -------
+        array of str
+        """
+        check_is_fitted(self)
+        names = [
+            f"{name}_{number}"
+            for name, each in self._directions()
+            for number in range(each.shape[1])
+        ]
+        return np.array(names, dtype=object)
+
+    def _directions(self) -> list[tuple[str, FloatArray]]:
+        """The directions of each view that is looked at, with its name."""
+        raise NotImplementedError
+
+    def _new_rows(self, X: Any) -> Any:
+        raise NotImplementedError
+
+
+class ViewFinder(  # type: ignore[call-arg]  # scikit-learn has no hints
+    ViewCoordinates, MultiClusteringFinder, auto_wrap_output_keys=None
+):
+    """Base of the finders of orthogonal views with k-means clusters.
+
+    See Also
+    --------
+    subscape.finders.NrKMeans, subscape.finders.AutoNR
+    subscape.explore : Several groupings of a table, each held against chance.
+    """
 
     _kind = "oriented"
 
@@ -214,17 +260,22 @@ class ViewFinder(TransformerMixin, MultiClusteringFinder):
         Returns
         -------
         array of shape (n_rows, dimensions of the view)
+            As a data frame after ``set_output(transform="pandas")`` (or "polars").
         """
         check_is_fitted(self)
-        table = self._new_rows(X)
-        if view is None:
-            directions = np.concatenate([to_numpy(each) for each in self.components_], axis=1)
-        elif isinstance(view, str) and view == "noise":
-            n_used = sum(basis.shape[1] for basis in self.components_)
-            directions = self.rotation_[:, n_used:]
-        else:
-            directions = to_numpy(self.components_[self._view(view)])
-        return beside(coordinates(table, directions), X)
+        shown = self
+        if view is not None:
+            shown = copy.copy(self)
+            shown._seen = view if isinstance(view, str) and view == "noise" else self._view(view)
+        # That of the base is the one whose output scikit-learn wraps, with the names of its views.
+        return super(ViewFinder, shown).transform(X)
+
+    def _directions(self) -> list[tuple[str, FloatArray]]:
+        bases = [to_numpy(each) for each in self.components_]
+        if self._seen == "noise":
+            return [("noise", self.rotation_[:, sum(basis.shape[1] for basis in bases) :])]
+        named = [(f"view{j}", basis) for j, basis in enumerate(bases)]
+        return named if self._seen is None else [named[int(self._seen)]]
 
     def _new_rows(self, X: Any) -> Any:
         if is_source(X) or isinstance(X, Table):

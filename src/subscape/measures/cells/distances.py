@@ -95,6 +95,14 @@ def clustering_error(
     -------
     float in [0, 1]
 
+    See Also
+    --------
+    rnia : The same without regard to how cells are grouped.
+    match_clusters : The matching behind it.
+    cell_scores : Precision and recall of the cells.
+    subscape.measures.p_value : Whether chance gives such a distance.
+    subscape.measures.label_error : The same for rows alone.
+
     Notes
     -----
     The thesis' §5.1 speaks of "angles" σ where their cosines are meant, and its worked example
@@ -152,6 +160,10 @@ def rnia(
     Returns
     -------
     float in [0, 1]
+
+    See Also
+    --------
+    clustering_error : Also sees how cells are grouped.
 
     Notes
     -----
@@ -268,6 +280,11 @@ def cell_scores(
     precision = |I| / |S|, recall = |I| / |S'|. The thesis (§4.3.4) calls the geometric mean
     F-measure; ``f1`` is the usual harmonic one and both are returned.
 
+    Returns
+    -------
+    CellScores
+        Shares of cells, as a named tuple.
+
     Examples
     --------
     >>> from subscape import SubspaceClustering
@@ -296,6 +313,10 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
     a, b : SubspaceClustering or label vector
     **options
         As in :func:`clustering_error`.
+
+    Returns
+    -------
+    Matching
 
     Examples
     --------
@@ -332,6 +353,11 @@ def intersection_table(a: Any, b: Any, **options: Any) -> Any:
     **options
         As in :func:`clustering_error`.
 
+    Returns
+    -------
+    array of shape (clusters of a, clusters of b)
+        Mass that each pair of clusters shares.
+
     Examples
     --------
     >>> from subscape.measures import intersection_table
@@ -355,6 +381,10 @@ def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:
         Hard, disjoint, of one kind.
     penalty : float, default=1.0
         Nats that a cell costs which only one side covers.
+
+    Returns
+    -------
+    float, at least 0
 
     Examples
     --------

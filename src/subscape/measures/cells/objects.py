@@ -147,6 +147,12 @@ def object_accuracy_score(found: Any, truth: Any, *, n_folds: int = 10) -> float
 def object_coverage_score(found: Any, truth: Any = None) -> float:
     """Share of the rows that are in some found cluster; the truth is not looked at.
 
+    Returns
+    -------
+    float in [0, 1]
+
+    Examples
+    --------
     >>> from subscape.measures import object_coverage_score
     >>> object_coverage_score([0, 0, 1, -1])
     0.75

@@ -131,6 +131,10 @@ def overlap_of(
     row_weights, column_weights : array-like, optional
         Importance of each row and feature, at least 0; a cell weighs their product.
 
+    Returns
+    -------
+    Overlap
+
     Examples
     --------
     >>> from subscape import SubspaceClustering

@@ -54,6 +54,12 @@ def cell_pair_counts(a: Any, b: Any) -> CellPairCounts:
     The thesis swaps the ranges of the sums for N10 and N01 (after §3.1.2); N10 are the pairs that
     the *first* clustering joins and the second separates.
 
+    Returns
+    -------
+    CellPairCounts
+
+    Examples
+    --------
     >>> from subscape.measures import cell_pair_counts
     >>> cell_pair_counts([0, 0, 1], [0, 1, 1])
     CellPairCounts(n11=0, n10=1, n01=1, n00=1)
@@ -79,6 +85,10 @@ def four_class_rand_distance(a: Any, b: Any, *, background: bool = False) -> flo
     background : bool, default=False
         Count the pairs of all cells of the table rather than of those that some side covers. Only
         so is it a metric, but the distance then shrinks with every noise row.
+
+    Returns
+    -------
+    float in [0, 1]
 
     Examples
     --------

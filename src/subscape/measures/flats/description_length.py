@@ -123,6 +123,11 @@ def description_length(
     -------
     DescriptionLength
 
+    See Also
+    --------
+    sre : Reconstruction errors instead of bits.
+    encode : The bits themselves, which can be read again.
+
     References
     ----------
     .. [1] D. Kazempour, A. Beer, P. Kröger, T. Seidl, "I fold you so! An internal evaluation

@@ -120,6 +120,11 @@ def sre(
     -------
     ReconstructionScore
 
+    See Also
+    --------
+    description_length : Bits instead of errors; numbers of clusters compete.
+    loss_by_dim : The errors for every dimension of the flats.
+
     Notes
     -----
     The score doesn't change when all rows or (with the same flats) all features are doubled, rows

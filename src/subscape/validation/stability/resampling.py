@@ -64,6 +64,10 @@ def subsamples(
         Of the rows or columns (each, for "both") that a sample takes; at least one.
     random_state : int, Generator or None
 
+    Returns
+    -------
+    list of Sample
+
     Examples
     --------
     >>> from subscape.validation import subsamples
