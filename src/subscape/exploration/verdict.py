@@ -110,8 +110,8 @@ def _nothing(study: Study) -> str:
         return f"{text} is known: nothing was held against tables without groups."
     if study.results and not study.views and max(r.score for r in study.results) <= 0:
         return (
-            f"{text}: every grouping that the search found describes the table worse than one "
-            "cloud does, as in tables like this one that have no groups."
+            f"{text}: every grouping that the search found describes the rows worse than one cloud "
+            "does, and tables like this one that have no groups give as much."
         )
     return (
         f"{text}: what the search found here it also finds in tables like this one that have no "
