@@ -119,6 +119,7 @@ class TestClaims:
         assert "tables without groups have clusters as clear" in rows[2].against
         assert "dissolves on samples" in rows[3].against
         assert page.count("class=unclaimed") >= 2
+        assert cards(merged_study)[0].pale == [2, 3]
         assert "2 of the 4 of view 1" in merged_study.verdict
 
     def test_the_idea_and_why_not_another(self, merged_study):

@@ -178,6 +178,9 @@ def tell(study: Any) -> None:
         n_groups, how = study.asked.n_clusters, study.asked.idea_note
         click.echo(f"\nAsked for, not claimed: {n_groups} groups ({how})")
         _say_clusters(study.asked, is_claimed=False)
+    if not honest and study.near_misses:
+        others = count(len(study.near_misses), "candidate")
+        click.echo(f"\n{others} that came nearest, and why not claimed: on the page")
     if study.truth and study.views:
         click.echo("")
     for known in study.truth:

@@ -15,7 +15,7 @@ from subscape.exploration.verdict import IDEAS, joined
 from subscape.plots.cells import row_order
 from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL, STABLE
 
-from .drawings import Loading, ViewTree, direction, shown_rows, strongest, view_tree
+from .drawings import Loading, ViewTree, direction, pale_clusters, shown_rows, strongest, view_tree
 from .wording import compared, number, share
 
 if TYPE_CHECKING:
@@ -119,6 +119,7 @@ class Card(NamedTuple):
     sure: str
     idea: str
     tree: ViewTree | None
+    pale: list[int]
     is_asked: bool = False
 
 
@@ -168,6 +169,7 @@ def _card(study: Study, view: View) -> Card:
         sure=_sure(view, view.p_value <= study.LEVEL),
         idea=idea_words(study, view),
         tree=view_tree(view),
+        pale=pale_clusters(study, view),
     )
 
 
@@ -375,12 +377,14 @@ def _cells(study: Study, view: View, told: FloatArray, height: float = 300.0) ->
     width = 420.0
     step = width / max(len(columns), 1)
     cells, marks = [], []
+    pale = pale_clusters(study, view)
     y = 0.0
     for size, clusters in segments:
         tall = height * size / n_shown
         for k in clusters:
             for i in np.flatnonzero(relevance[k] > 0.05):
                 strength = float(min(relevance[k, i], 1.0)) / len(clusters) ** 0.5
+                strength *= 0.35 if k in pale else 1.0
                 name = study.feature_names[columns[i]]
                 cells.append(Cell(i * step, y, step, tall, k, strength, name))
         if len(clusters) == 1 and tall >= 11:

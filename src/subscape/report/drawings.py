@@ -386,7 +386,7 @@ def _view(study: Study, view: View, kept: IndexArray, rows: IndexArray) -> dict[
         "number": view.number,
         "name": column_of(study, view),
         "levels": levels,
-        "pale": _pale(study, view),
+        "pale": pale_clusters(study, view),
         "k": view.n_clusters,
         "labels": _packed(view.labels[rows] + 1, np.uint16),
         "sure": _packed(np.rint(100 * np.nan_to_num(view.row_confidence[rows])), np.uint8),
@@ -396,7 +396,7 @@ def _view(study: Study, view: View, kept: IndexArray, rows: IndexArray) -> dict[
     }
 
 
-def _pale(study: Study, view: View) -> list[int]:
+def pale_clusters(study: Study, view: View) -> list[int]:
     """Clusters of a claimed view that are not claimed themselves."""
     if view is study.asked or not view.p_value <= study.LEVEL:
         return []
