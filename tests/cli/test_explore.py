@@ -2,6 +2,7 @@
 
 import csv
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,8 +13,10 @@ import pytest
 from click.testing import CliRunner
 from tests.exploration.conftest import small_job
 
+from subscape.cli.explore import LiveLine
 from subscape.cli.main import cli
 from subscape.exploration import load_study
+from subscape.parallel.progress import Step
 from subscape.tables import Table
 
 from .conftest import write_table
@@ -59,6 +62,45 @@ def test_check_says_roles_and_plan_and_writes_columns(tmp_path):
     )
     assert again.exit_code == 0, again.output
     assert "ignore" in again.output
+
+
+def test_check_alone_writes_nothing_and_says_how_long_it_takes(run, tmp_path):
+    write_table(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(40, 3)))
+    result = run("explore", "t.csv", "--check")
+    assert result.exit_code == 0, result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
+    assert "takes about " in result.output and "--check -o FOLDER" in result.output
+
+
+def test_groups_that_are_asked_for_and_levels(explored, tmp_path):
+    folder, _, _ = explored
+    shutil.copytree(folder / "study", tmp_path / "s")
+    result = CliRunner().invoke(
+        cli,
+        ["explore", str(folder / "people.csv"), "-o", str(tmp_path / "s"), "--resume", "--jobs",
+         "1", "--effort", "quick", "--truth", str(folder / "truth.csv"), "-k", "5", "--levels"],
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "Asked for, not claimed: 5 groups" in result.output
+    study = load_study(tmp_path / "s")
+    assert study.asked.n_clusters == 5
+    lines = list(csv.DictReader((tmp_path / "s" / "labels.csv").read_text().splitlines()))
+    np.testing.assert_array_equal([int(line["asked_5"]) for line in lines], study.asked.labels + 1)
+    np.testing.assert_array_equal([int(line["view_1"]) for line in lines], study[1].labels + 1)
+    expected = {f"view_{v.number}_at_{k}" for v in study.views for k in v.levels[1:]}
+    assert {name for name in lines[0] if "_at_" in name} == expected
+    assert "asked for so many" in (tmp_path / "s" / "report.html").read_text()
+
+
+def test_where_nobody_sees_a_line_move_there_is_a_heartbeat(capsys):
+    live = LiveLine(heartbeat=0.04)
+    live(Step("explore", "views: NrKMeans, 2 groupings so far", 3, 10, 1.0))
+    time.sleep(0.3)
+    live.clear()
+    said = capsys.readouterr().err
+    assert "still views: NrKMeans, 2 groupings so far (3/10)" in said
+    time.sleep(0.1)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.mark.parametrize(
@@ -134,7 +176,7 @@ def test_new_rows_have_the_levels_of_the_study(tmp_path):
     assert [line.split(",")[1:] for line in after] == [before[i].split(",")[1:] for i in codes]
     assert result.stderr == ""
     again = load_study(study).predict(tmp_path / "some.csv")
-    assert [str(label) for label in again] == [line.split(",")[1] for line in after]
+    assert [str(label + 1) for label in again] == [line.split(",")[1] for line in after]
     strange = [lines[0].rpartition(",")[0] + ",77", *lines[1:10]]
     said = call("predict", study, write("new.csv", strange)).stderr
     assert said.startswith("note: column 'code': 1 of 10 values matches no level of the study")

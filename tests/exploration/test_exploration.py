@@ -170,7 +170,7 @@ def test_stopped_before_all_rows_were_put_in(tmp_path):
     assert (np.delete(view.labels, searched) == -1).all()
     assert "the 750 rows that were not searched" in study.notes[-1]
     lines = (folder / "labels.csv").read_text().splitlines()
-    assert [int(line.split(",")[0]) for line in lines[1:]] == searched.tolist()
+    assert [int(line.split(",")[0]) for line in lines[1:]] == (searched + 1).tolist()
 
 
 def test_mixed_tables_with_gaps(mixed_table):

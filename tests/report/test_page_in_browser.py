@@ -55,13 +55,14 @@ def browser(downloads):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, study, odd_study, nothing, large_study):
+def pages(tmp_path_factory, study, odd_study, nothing, large_study, merged_study):
     folder = tmp_path_factory.mktemp("pages")
     return {
         "study": write_report(study, folder / "study.html"),
         "odd": write_report(odd_study, folder / "odd.html", embed_ids=True),
         "nothing": write_report(nothing, folder / "nothing.html"),
         "large": write_report(large_study, folder / "large.html"),
+        "merged": write_report(merged_study, folder / "merged.html"),
     }
 
 
@@ -148,7 +149,7 @@ def downloaded(folder: Path, name: str) -> list[list[str]]:
     return list(csv.reader(text.splitlines()))
 
 
-@pytest.mark.parametrize("name", ["study", "odd", "nothing", "large"])
+@pytest.mark.parametrize("name", ["study", "odd", "nothing", "large", "merged"])
 class TestEveryPage:
     def test_everything_can_be_opened_and_clicked(self, show, name):
         browser = show(name)
@@ -193,10 +194,10 @@ class TestSelection:
         rows = np.flatnonzero(study[1].labels == 2)
         assert one(browser, "#chosen-title").text == f"{len(rows)} rows selected of 200"
         counts = np.bincount(study[2].labels[rows], minlength=3)
-        words = ", ".join(f"{k}: {n}" for k, n in enumerate(counts) if n)
+        words = ", ".join(f"{k}: {n}" for k, n in enumerate(counts, 1) if n)
         assert one(browser, "[data-mix='2'] .muted").text == words
         lines = [line.text.split() for line in every(browser, "#who tbody tr")]
-        expected = [[str(i), *map(str, study.label_matrix()[i])] for i in rows]
+        expected = [[str(i + 1), *map(str, study.label_matrix()[i] + 1)] for i in rows]
         assert lines == expected
 
     def test_names_of_rows_are_listed_where_the_page_has_them(self, show, odd_study):
@@ -237,8 +238,8 @@ class TestFiles:
         head, *rows = downloaded(downloads, "labels.csv")
         assert head == ["row", "view_1", "view_2", "view_3"]
         numbers = np.array(rows, dtype=int)
-        np.testing.assert_array_equal(numbers[:, 0], np.arange(200))
-        np.testing.assert_array_equal(numbers[:, 1:], study.label_matrix())
+        np.testing.assert_array_equal(numbers[:, 0], np.arange(1, 201))
+        np.testing.assert_array_equal(numbers[:, 1:], study.label_matrix() + 1)
 
     def test_selected_rows_with_names_that_are_no_formulas(self, show, odd_study, downloads):
         browser = show("odd")
@@ -248,6 +249,35 @@ class TestFiles:
         assert head[0] == "row"
         chosen = np.flatnonzero(odd_study[2].labels == 1)
         assert [row[0] for row in rows] == [f"'=person{i}<i>" for i in chosen]
+
+
+class TestLevels:
+    def test_a_cut_recolours_the_picture_and_its_legend(self, show, merged_study, downloads):
+        browser = show("merged")
+        view = merged_study[1]
+        before = picture(browser, 1)
+        click(browser, "button.level[data-view='1'][data-cut='3']")
+        assert picture(browser, 1) != before
+        buttons = every(browser, "[data-legend='1'] .cluster")
+        assert [button.text for button in buttons] == ["1", "2", "3"]
+        for k in range(3):
+            click(browser, f"[data-legend='1'] [data-cluster='{k}']")
+            assert n_chosen(browser) == (view.at(3) == k).sum()
+        click(browser, "#download")
+        head, *rows = downloaded(downloads, "labels.csv")
+        assert head[-1] == "view_1_at_3"
+        np.testing.assert_array_equal([int(row[-1]) for row in rows], view.at(3) + 1)
+        click(browser, "button.level[data-view='1'][data-cut='4']")
+        click(browser, "#clear")
+        assert picture(browser, 1) == before
+
+    def test_the_tree_can_be_clicked(self, show, merged_study):
+        browser = show("merged")
+        band = one(browser, ".band[data-view='1'][data-cut='2']")
+        browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", band)
+        band.click()
+        pressed = one(browser, "button.level[data-view='1'][aria-pressed='true']")
+        assert pressed.text == "2"
 
 
 class TestKeyboard:

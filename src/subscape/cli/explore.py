@@ -7,6 +7,7 @@ import math
 import os
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -57,10 +58,16 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @click.option("--transpose", is_flag=True, help="Group the columns instead of the rows.")
 @click.option("--search-rows", type=click.IntRange(min=10), default=20_000, show_default=True,
               help="Rows that are searched; all others are put in afterwards.")  # fmt: skip
+@click.option("-k", "--groups", "asked", type=click.IntRange(min=2), metavar="N",
+              help="Also give N groups, whether the table has them or not; marked as asked for.",
+              )  # fmt: skip
+@click.option("--levels", is_flag=True,
+              help="Put the levels of every view into labels.csv, too: view_1_at_3 and so on.",
+              )  # fmt: skip
 @click.option("--embed-ids", is_flag=True, help="Put the names of the rows into the page.")
 @click.option("--check", is_flag=True,
-              help="Only say what the columns are taken for and what is planned, and write "
-              "columns.csv to edit.")  # fmt: skip
+              help="Only say what the columns are taken for, what is planned and about how long it "
+              "takes; with -o, write columns.csv there to edit.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on with the study in the folder.")
 @click.option("--h5ad", type=click.Path(dir_okay=False),
               help="For a table in h5ad: a file to write it to again, with the clusters in obs, "
@@ -83,7 +90,7 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
     )
     click.echo(reading(data), err=True)
     if check:
-        say_plan(data, Path(output or "."), options)
+        say_plan(data, None if output is None else Path(output), options)
         return
     folder = Path(output or f"{Path(table).name.partition('.')[0]}-study")
     if options["resume"] and not folder.is_dir():
@@ -98,10 +105,17 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         annotated = AnnotatedCopy(table, options["h5ad"], options["transpose"])
     # What can fail, and what takes time, before the search: afterwards somebody waits for it.
     make_ready()
+    if options["asked"] is not None:
+        from subscape.exploration.asked import check_asked
+
+        check_asked(options["asked"], min(data.n_rows, options["search_rows"]))
     live = LiveLine()
+    click.get_current_context().call_on_close(live.clear)
 
     def end(study: Any) -> None:
         live.clear()
+        if options["levels"]:
+            study.write_labels(folder / "labels.csv", levels=True)
         page = write_report(study, folder / "report.html", embed_ids=options["embed_ids"])
         for note in data.unused_numeric_notes:
             click.echo(f"Not used: {printable(note)}")
@@ -129,6 +143,11 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         try:
             with PromptStop(lambda: end(job.provisional())):
                 study = job.complete()
+                if options["asked"] is not None:
+                    from subscape.exploration.asked import with_asked
+
+                    study = with_asked(job, study, options["asked"])
+                    study.save(folder)
         except KeyboardInterrupt:
             end(job.provisional())
             leave()
@@ -152,16 +171,19 @@ def room_for(folder: Path) -> Iterator[None]:
 def tell(study: Any) -> None:
     """The answer on the terminal: the verdict, and the clusters of the views better than chance."""
     click.echo(study.verdict)
-    for view in study.significant_views or study.views[:1]:
+    honest = study.significant_views
+    for view in honest or study.views[:1]:
         click.echo(f"\nView {view.number}: {_trust(study, view)}found by {listed(view.finders)}")
-        for text in view.descriptions[:8]:
-            click.echo(f"  {printable(text)}")
-        more = len(view.descriptions) - 8
-        if more > 0:
-            click.echo(f"  and {count(more, 'more cluster')}")
-        alone = int((view.labels < 0).sum())
-        if alone:
-            click.echo(f"  in none of them: {count(alone, 'row')}")
+        if view.idea_note:
+            click.echo(f"  {printable(view.idea_note)}")
+        _say_clusters(view, is_claimed=bool(honest))
+    if study.asked is not None:
+        n_groups, how = study.asked.n_clusters, study.asked.idea_note
+        click.echo(f"\nAsked for, not claimed: {n_groups} groups ({how})")
+        _say_clusters(study.asked, is_claimed=False)
+    if not honest and study.near_misses:
+        others = count(len(study.near_misses), "candidate")
+        click.echo(f"\n{others} that came nearest, and why not claimed: on the page")
     if study.truth and study.views:
         click.echo("")
     for known in study.truth:
@@ -171,13 +193,22 @@ def tell(study: Any) -> None:
             click.echo(f"{known['name']}: most like view {best + 1} (adjusted Rand {ari:.2f})")
 
 
-def _trust(study: Any, view: Any) -> str:
-    from subscape.exploration.verdict import probability
+def _say_clusters(view: Any, *, is_claimed: bool) -> None:
+    for text, is_sure in list(zip(view.descriptions, view.claimed_clusters, strict=True))[:8]:
+        click.echo(f"  {printable(text)}{' (not claimed)' * (is_claimed and not is_sure)}")
+    more = len(view.descriptions) - 8
+    if more > 0:
+        click.echo(f"  and {count(more, 'more cluster')}")
+    alone = int((view.labels < 0).sum())
+    if alone:
+        click.echo(f"  in none of them: {count(alone, 'row')}")
 
+
+def _trust(study: Any, view: Any) -> str:
     if math.isnan(view.p_value):
         return ""
     chance = "" if view.p_value <= study.LEVEL else " (no better than chance)"
-    return f"{probability(view.p_value)}{chance}, stability {view.stability:.2f}, "
+    return f"{view.chance}{chance}, stability {view.stability:.2f}, "
 
 
 def listed(finders: Sequence[str], most: int = 4) -> str:
@@ -187,25 +218,48 @@ def listed(finders: Sequence[str], most: int = 4) -> str:
 
 
 class LiveLine:
-    """One line on a terminal that says what runs; silent elsewhere but for the phases."""
+    """One line on a terminal that says what runs; elsewhere a line per phase, and a heartbeat.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    heartbeat : float
+        Seconds after which another line is printed where nobody sees the first one move.
+    """
+
+    def __init__(self, heartbeat: float = 20.0) -> None:
         self._is_terminal = sys.stderr.isatty()
         self._phase = ""
+        self._text = "reading the table"
+        self._began = self._printed = time.monotonic()
+        self._heartbeat = heartbeat
+        self._end = threading.Event()
+        if not self._is_terminal:
+            # A single run may take minutes, and says nothing until it ends.
+            threading.Thread(target=self._beat, daemon=True).start()
+
+    def _beat(self) -> None:
+        while not self._end.wait(self._heartbeat / 4):
+            now = time.monotonic()
+            if now - self._printed >= self._heartbeat:
+                self._printed = now
+                click.echo(f"{now - self._began:5.0f} s  still {self._text}", err=True)
 
     def __call__(self, step: Any) -> None:
         total = "" if step.total is None else f"/{step.total}"
-        text = f"{step.seconds:5.0f} s  {step.message} ({step.done}{total})"
+        self._text = f"{step.message} ({step.done}{total})"
+        text = f"{step.seconds:5.0f} s  {self._text}"
         if self._is_terminal:
             click.echo(f"\r\033[K{text[:110]}", nl=False, err=True)
             return
         phase = step.message.partition(":")[0]
         if phase != self._phase:
             self._phase = phase
+            self._printed = time.monotonic()
             click.echo(text, err=True)
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Take the line away, and be silent from now on."""
+        self._end.set()
         if self._is_terminal:
             click.echo("\r\033[K", nl=False, err=True)
 
@@ -257,8 +311,41 @@ class AnnotatedCopy:
 LISTED = 40
 
 
-def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
-    """Print roles and plan, and write ``columns.csv`` into the folder."""
+#: Seconds that exploring takes on one core of 2024: per planned run and for the tables without
+#: groups, of which each is searched anew; these grow with the cells that are searched.
+PER_RUN, PER_TABLE = 0.08, 0.35
+SMALL_TABLE = 2000
+
+
+def rough_seconds(n_runs: int, n_tables: int, n_rows: int, n_columns: int) -> float:
+    """About how long an exploration takes on one core; half and double are as likely.
+
+    >>> rough_seconds(36, 20, 200, 6) < rough_seconds(36, 20, 5000, 20)
+    True
+    """
+    cells = n_rows * n_columns
+    null_cells = min(n_rows, 2000) * n_columns
+    # Half of the runs again for winners, what is left and samples; other ideas, too, draw tables.
+    runs = 2.0 * n_runs * PER_RUN * (1 + cells / SMALL_TABLE) ** 0.8
+    return runs + 1.5 * n_tables * PER_TABLE * (1 + null_cells / SMALL_TABLE) ** 0.8
+
+
+def in_words(seconds: float) -> str:
+    """A rough span of time.
+
+    >>> in_words(25), in_words(400), in_words(9000)
+    ('10 s to 1 min', '3 to 13 min', '1 to 5 h')
+    """
+    low, high = seconds / 2, seconds * 2
+    if seconds < 90:
+        return f"{max(5, round(low / 5) * 5):.0f} s to {max(1, round(high / 60)):.0f} min"
+    if seconds < 5400:
+        return f"{max(1, low / 60):.0f} to {high / 60:.0f} min"
+    return f"{max(1, low / 3600):.0f} to {high / 3600:.0f} h"
+
+
+def say_plan(table: Table, folder: Path | None, options: dict[str, Any]) -> None:
+    """Print roles, plan and how long it takes; write ``columns.csv`` into the folder if given."""
     from subscape.exploration.plan import make_plan
     from subscape.exploration.preparation import prepare
     from subscape.exploration.rows import check_rows
@@ -278,9 +365,13 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
     if len(table.schema) > LISTED:
         click.echo(f"… and {len(table.schema) - LISTED} more columns")
     # First, because roles may be what has to be changed before anything can be planned.
-    said = {} if options["columns"] is None else read_columns(options["columns"])
-    path = write_columns(table, folder, options["columns"], said)
-    click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
+    if folder is None:
+        click.echo("\nTo change roles: --check -o FOLDER writes columns.csv, to edit and pass with "
+                   "--columns\n")  # fmt: skip
+    else:
+        said = {} if options["columns"] is None else read_columns(options["columns"])
+        path = write_columns(table, folder, options["columns"], said)
+        click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
     check_rows(table)
     ready = prepare(table)
     for note in ready.notes:
@@ -294,7 +385,13 @@ def say_plan(table: Table, folder: Path, options: dict[str, Any]) -> None:
         finders = list(dict.fromkeys(entry.finder for entry in rung.entries))
         click.echo(f"  {rung.name}: {', '.join(finders)}")
     click.echo(f"  then the rest without the best ones, {plan.rounds} rounds")
-    click.echo(f"  then {plan.n_null} tables without groups")
+    click.echo(f"  then up to {plan.n_null} tables without groups")
+    seconds = rough_seconds(plan.n_runs, plan.n_null, rows, ready.X.shape[1])
+    jobs = options["jobs"] if options["jobs"] > 0 else os.cpu_count() or 1
+    click.echo(
+        f"takes about {in_words(seconds / min(jobs, 8))} with {count(jobs, 'parallel job')} (a "
+        "rough guess; --time sets a limit)"
+    )
 
 
 # -- reading the table, the roles of its columns, and known groupings, for the main job ------------

@@ -45,9 +45,10 @@ def predict(
         head += [f"view_{view.number}", f"view_{view.number}_confidence"]
     writer.writerow(head)
     for i in range(new.n_rows):
-        cells: list[Any] = [harmless(new.row_names[i]) if new.row_names else i]
+        cells: list[Any] = [harmless(new.row_names[i]) if new.row_names else i + 1]
         for labels, sure in results:
-            cells += [int(labels[i]), f"{sure[i]:.4f}"]
+            # As on the page, clusters are counted from 1; -1 is none of them.
+            cells += [int(labels[i]) + 1 if labels[i] >= 0 else -1, f"{sure[i]:.4f}"]
         writer.writerow(cells)
     lines = buffer.getvalue()
     if output is None:

@@ -9,20 +9,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.validation.criteria import smallest_cluster
 
-from .assess import NullMaxima, ViewStability, cluster_scores
+from .assess import N_WITHIN, NullMaxima, ViewStability, cluster_scores
 from .boxes import BoxScorer
-from .candidates import row_distances
+from .candidates import Candidate, groupings, row_distances
 from .explain import facts, in_table_columns, own_features, sentence
-from .ideas import IdeaView
+from .ideas import IdeaView, is_version
 from .information import redundancy
 from .known import agreement
 from .levels import Merge, merge_tree
 from .new_rows import READ_AGAIN, like_before
+from .power import Power, detectable
 from .rule import Rule, learn, learn_neighbours
+from .scorers import members
 from .separation import principal_directions
-from .study import Result, Study, View
-from .views import Consensus, in_order
+from .study import NearMiss, Result, Study, View
+from .views import SAME, Consensus, in_order
 
 if TYPE_CHECKING:
     from .protocols import SearchedTable as Exploration
@@ -32,6 +35,8 @@ if TYPE_CHECKING:
 MOST_SHOWN = 5000
 #: Rows that are put into clusters at a time.
 BLOCK = 50_000
+#: Groupings that are no views and yet are told about.
+MOST_NEAR_MISSES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,25 +64,38 @@ class AssessedView:
             return float("nan")
         return min(1.0, self.n_ideas * self.chance.p_value(self.view.score))
 
+    @property
+    def n_tables(self) -> int:
+        """Tables without groups, of the kind of which there are fewest, behind the p-value."""
+        if self.p_within is not None:
+            return N_WITHIN
+        if self.idea is not None:
+            return self.idea.n_tables
+        if self.chance is None:
+            return 0
+        kinds = (self.chance.maxima, self.chance.curve_maxima)
+        return min((len(maxima) for maxima in kinds if maxima), default=0)
+
 
 def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: bool) -> Study:
     """The study of an exploration."""
     honest = [o for o in outcome if o.p_value <= Study.LEVEL]
     ordered = [*honest, *(o for o in outcome if not o.p_value <= Study.LEVEL)]
-    shown = _shown(len(job.rows), job.seed)
+    shown = rows_shown(job)
     views = tuple(
-        _view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)
+        make_view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)
     )
     labels = [view.labels for view in views]
     between = np.eye(len(views))
     for i in range(len(views)):
         for j in range(i):
             between[i, j] = between[j, i] = redundancy(labels[i], labels[j])
-    distances = row_distances(job.candidates)
-    chance = outcome[0].chance if outcome else None
+    everything = _everything(job, provisional)
+    distances = row_distances(everything)
+    chance = None if provisional else job.chance
     return Study(
         views=views,
-        results=_results(job, ordered, distances),
+        results=_results(everything, ordered, distances),
         distances=distances,
         failures=tuple(
             (str(run.note.get("title", run.id)), str(run.error)) for run in job.runs if not run.ok
@@ -94,6 +112,9 @@ def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: 
         searched_rows=job.rows,
         shown_rows=job.rows[shown],
         chance=() if chance is None else chance.maxima,
+        curve_chance=() if chance is None else chance.curve_maxima,
+        near_misses=_near_misses(job, everything, ordered, distances, provisional),
+        power=None if chance is None else _power(job, chance),
         notes=(
             *job.table.notes,
             *job.ready.notes,
@@ -132,43 +153,148 @@ def _left_to_do(job: Exploration, provisional: bool) -> list[str]:
 def _settings(job: Exploration) -> dict[str, Any]:
     from subscape.runs.identity import environment
 
+    other = [] if job.scorers.boxes is None else ["boxes"]
     return {
         "effort": job.plan.effort,
         "seed": job.plan.seed,
         "time": job.time,
         "searched_rows": len(job.rows),
         "runs": len(job.runs),
-        "null_tables": job.plan.n_null,
+        "null_tables": job.plan.n_null if job.chance is None else len(job.chance.maxima),
+        "ideas": ["clouds", *other, *job.ideas],
         "source": str(job.table.source.get("path", "")),
         **environment(),
     }
 
 
-def _shown(n_rows: int, seed: int) -> IndexArray:
+def rows_shown(job: Exploration) -> IndexArray:
+    """Positions, among the rows that were searched, of those in the pictures."""
+    n_rows = len(job.rows)
     if n_rows <= MOST_SHOWN:
         return np.arange(n_rows)
-    return np.sort(np.random.default_rng([seed, 2]).choice(n_rows, MOST_SHOWN, replace=False))
+    return np.sort(np.random.default_rng([job.seed, 2]).choice(n_rows, MOST_SHOWN, replace=False))
 
 
-def _view(
-    job: Exploration, number: int, one: AssessedView, shown: IndexArray, provisional: bool
+def _everything(job: Exploration, provisional: bool) -> list[Candidate]:
+    """Every grouping that some run found, also those that describe the table no better than none.
+
+    Somebody who stops the search need not wait for more than is known already.
+    """
+    if provisional and job.candidates:
+        return job.candidates
+    known = {candidate.name: candidate for candidate in job.candidates}
+    found = []
+    for run, place, clustering, labels in groupings(list(job.runs)):
+        one = known.get(f"{run.id}#{place}")
+        if one is None:
+            told = job.scorer(labels, members(clustering))
+            one = Candidate(run, place, clustering, labels, told.score, told.gain, told.basis)
+        found.append(one)
+    return found
+
+
+def _near_misses(
+    job: Exploration,
+    everything: Sequence[Candidate],
+    outcome: Sequence[AssessedView],
+    distances: FloatArray,
+    provisional: bool,
+) -> tuple[NearMiss, ...]:
+    """The clearest groupings that are no views, nor versions of any; nor of each other."""
+    chance = None if provisional else job.chance
+    in_views = {member.name for one in outcome for member in one.view.members}
+    chosen: list[int] = []
+    for i in sorted(range(len(everything)), key=lambda i: (-everything[i].score, i)):
+        one = everything[i]
+        if one.name in in_views or (distances[i, chosen] < SAME).any():
+            continue
+        if any(is_version(one.labels, other.view.labels) for other in outcome):
+            continue
+        chosen.append(i)
+        if len(chosen) == MOST_NEAR_MISSES:
+            break
+    alone = [_as_consensus(everything[i]) for i in chosen]
+    stability = np.full(len(chosen), np.nan)
+    # Where something is claimed, nobody waits for what is not.
+    is_asked = not any(one.p_value <= Study.LEVEL for one in outcome) and chance is not None
+    if is_asked and chosen and job.journal.decide("samples of candidates", job._in_time):
+        stability = np.array([again.stability for again in job._again(alone)])
+    n_ideas = 1 + len(job.ideas)
+    misses = []
+    for i, found, steady in zip(chosen, alone, stability, strict=True):
+        one = everything[i]
+        p = float("nan") if chance is None else min(1.0, n_ideas * chance.p_value(one.score))
+        clustering, information = in_table_columns(
+            job.searched, job.ready, found.memberships, found.memberships
+        )
+        told = clustering.sizes @ np.maximum(information, 0.0)
+        best = [int(j) for j in np.argsort(-told, kind="stable")[:4] if told[j] > 0]
+        misses.append(
+            NearMiss(
+                name=one.name,
+                finder=one.finder,
+                title=one.title,
+                n_clusters=one.clustering.n_clusters,
+                score=float(one.score),
+                p_value=p,
+                stability=float(steady),
+                features=tuple(job.table.feature_names[j] for j in best),
+                missing_redundancy=_told_by_missing(job, one.labels),
+            )
+        )
+    return tuple(misses)
+
+
+def _as_consensus(one: Candidate) -> Consensus:
+    return Consensus(
+        members=[one], places=[], memberships=one.clustering.memberships.toarray() > 0,
+        labels=one.labels, row_confidence=np.ones(len(one.labels)), score=one.score, gain=one.gain,
+        entropy=float("nan"), basis=one.basis,
+    )  # fmt: skip
+
+
+def _power(job: Exploration, chance: NullMaxima) -> Power | None:
+    n_rows, n_directions = job.scorer.Z.shape
+    return detectable(
+        n_rows,
+        n_directions,
+        chance,
+        n_ideas=1 + len(job.ideas),
+        boxes=isinstance(job.scorer, BoxScorer),
+        seed=job.seed,
+    )
+
+
+def make_view(
+    job: Exploration,
+    number: int,
+    one: AssessedView,
+    shown: IndexArray,
+    provisional: bool,
+    *,
+    everyone: bool = False,
 ) -> View:
+    """A view of the study: all rows assigned, its clusters explained.
+
+    With ``everyone``, clusters that are too small to be seen are kept, too.
+    """
     found = one.view
-    order = in_order(found)
+    order = in_order(found) if everyone else _large_enough(found, len(job.rows))
     memberships = found.memberships[order]
-    renumber = np.append(np.argsort(order), -1)
+    renumber = np.full(len(found.memberships) + 1, -1)
+    renumber[order] = np.arange(len(order))
     labels = renumber[found.labels]
     if one.idea is None:
         rule = learn(job.X, labels, job.scorer)
     else:
         rule = learn_neighbours(job.X, labels, one.idea.basis, job.seed)
-    everyone, confidence = _all_rows(
+    assigned, confidence = _all_rows(
         job, memberships, found.row_confidence, None if provisional else rule
     )
     own = None
     if isinstance(job.scorer, BoxScorer) and one.idea is None:
         own = job.scorer.boxes(labels, memberships).own
-    clustering, information = in_table_columns(job.table, job.ready, memberships, everyone, own)
+    clustering, information = in_table_columns(job.table, job.ready, memberships, assigned, own)
     listed = facts(job.searched, job.ready, clustering, information, memberships)
     again = one.again
     nothing = np.full(len(order), np.nan)
@@ -188,10 +314,10 @@ def _view(
         stability=float("nan") if again is None else again.stability,
         replication=float("nan") if again is None else again.replication,
         cluster_stability=nothing if again is None else again.clusters[order],
-        cluster_p_values=_cluster_p_values(job, one, labels),
+        cluster_p_values=_cluster_p_values(job, one, labels, len(order)),
         facts=listed,
         descriptions=tuple(
-            sentence(k, int(everyone[k].sum()), job.table.n_rows, listed[k], int(n_own[k]))
+            sentence(k, int(assigned[k].sum()), job.table.n_rows, listed[k], int(n_own[k]))
             for k in range(len(order))
         ),
         coordinates=job.X[shown] @ basis,
@@ -200,8 +326,17 @@ def _view(
         rule=rule,
         idea=_idea(job, one),
         idea_note=one.note,
-        merges=_merges(job, one, labels),
+        merges=_merges(job, one, labels, order),
+        n_tables=one.n_tables,
+        n_ideas=one.n_ideas,
     )
+
+
+def _large_enough(found: Consensus, n_rows: int) -> IndexArray:
+    """Clusters from the largest to the smallest; those too small to be seen are noise."""
+    order = in_order(found)
+    large = found.memberships[order].sum(axis=1) >= smallest_cluster(n_rows)
+    return order[large] if large.any() else order
 
 
 def _idea(job: Exploration, one: AssessedView) -> str:
@@ -210,24 +345,29 @@ def _idea(job: Exploration, one: AssessedView) -> str:
     return "boxes" if isinstance(job.scorer, BoxScorer) else "clouds"
 
 
-def _cluster_p_values(job: Exploration, one: AssessedView, labels: IntArray) -> FloatArray:
+def _cluster_p_values(
+    job: Exploration, one: AssessedView, labels: IntArray, n_clusters: int
+) -> FloatArray:
     """Of each cluster against the one next to it; for other ideas, of the view as a whole."""
-    n_clusters = len(one.view.memberships)
     if one.idea is not None or one.chance is None:
         return np.full(n_clusters, one.p_value)
     scores = cluster_scores(labels, job.scorer)
+    # A cluster all of whose rows are in others, too, may have no row that is called after it.
+    scores += [-np.inf] * (n_clusters - len(scores))
     found = np.array([one.chance.cluster_p_value(score) for score in scores])
     return np.minimum(one.n_ideas * found, 1.0)
 
 
-def _merges(job: Exploration, one: AssessedView, labels: IntArray) -> tuple[Merge, ...]:
+def _merges(
+    job: Exploration, one: AssessedView, labels: IntArray, order: IndexArray
+) -> tuple[Merge, ...]:
     """The tree of a view: its clusters merged step by step."""
     if one.again is None:
         return ()
     samples = one.again.samples
     if one.idea is not None:
         seen = job.X @ one.idea.basis
-        back = np.append(in_order(one.view), -1)
+        back = np.append(order, -1)
         own_gain = one.idea.gain
         return merge_tree(labels, seen, lambda given: own_gain(back[given]), None, samples)
     chance = one.chance
@@ -299,9 +439,11 @@ def _told_by_missing(job: Exploration, labels: IntArray) -> float:
 
 
 def _results(
-    job: Exploration, outcome: Sequence[AssessedView], distances: FloatArray
+    everything: Sequence[Candidate], outcome: Sequence[AssessedView], distances: FloatArray
 ) -> tuple[Result, ...]:
-    home = {place: number for number, one in enumerate(outcome, 1) for place in one.view.places}
+    home = {
+        member.name: number for number, one in enumerate(outcome, 1) for member in one.view.members
+    }
     places = _map(distances)
     return tuple(
         Result(
@@ -311,11 +453,11 @@ def _results(
             n_clusters=candidate.clustering.n_clusters,
             score=float(candidate.score),
             seconds=float(candidate.run.seconds),
-            view=home.get(i, 0),
+            view=home.get(candidate.name, 0),
             x=float(places[i, 0]),
             y=float(places[i, 1]),
         )
-        for i, candidate in enumerate(job.candidates)
+        for i, candidate in enumerate(everything)
     )
 
 

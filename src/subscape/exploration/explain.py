@@ -262,6 +262,7 @@ def sentence(
 ) -> str:
     """``cluster 2: 214 rows (21 %); age in [31, 44], colour = red (80 %, others 12 %)``.
 
+    ``number`` is the cluster's in Python, from 0; people count from 1.
     ``n_own`` is the number of its own features where not all of them are listed.
     """
     own = [fact for fact in listed if fact.is_own]
@@ -269,5 +270,5 @@ def sentence(
     more = (len(own) if n_own is None else n_own) - len(parts)
     if more > 0:
         parts.append(f"and {count(more, 'more feature')}")
-    text = f"cluster {number}: {count(size, 'row')} ({size / max(n_rows, 1):.0%})"
+    text = f"cluster {number + 1}: {count(size, 'row')} ({size / max(n_rows, 1):.0%})"
     return f"{text}; {', '.join(parts)}" if parts else text

@@ -223,6 +223,9 @@ class Exploration:
         #: when all were known.
         self._known: tuple[list[Candidate], list[Consensus], list[Consensus]]
         self._known = self.candidates, [], []
+        #: What chance gives, and the other ideas of a group that were tried, once that is known.
+        self.chance: NullMaxima | None = None
+        self.ideas: list[str] = []
 
     # -- the phases --
 
@@ -299,6 +302,7 @@ class Exploration:
             boxes=self.scorer is self.scorers.boxes,
             scores=[view.score for view in views],
         )
+        self.chance = chance
         again = self._again(views)
         outcome = [AssessedView(v, chance, each) for v, each in zip(views, again, strict=True)]
         outcome = replace_unstable_views(outcome, self._known[1], chance, self._again)
@@ -334,10 +338,13 @@ class Exploration:
         """Other ideas of a group that this table allows, each searched and tested."""
         n_tables, seed = self.plan.n_null, self.plan.seed
         found = []
+        self.ideas = []
         self.progress.tell("classes in levels", "chance", 0, n_tables)
         if can_have_classes(self.searched, self.ready):
+            self.ideas.append("classes")
             found.append(find_classes(self.searched, self.ready, n_tables=n_tables, seed=seed))
         if can_have_shapes(self.ready):
+            self.ideas.append("shapes")
             found.append(
                 shapes_view(
                     self.ready,

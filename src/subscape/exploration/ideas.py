@@ -68,6 +68,8 @@ class IdeaView:
         Given positions of rows, the labels that the same search finds there.
     gain : callable
         What labels of all rows searched gain.
+    n_tables : int
+        Tables without groups of each kind.
     """
 
     idea: str
@@ -81,6 +83,7 @@ class IdeaView:
     note: str
     again: Callable[[IndexArray], IntArray]
     gain: Callable[[IntArray], float]
+    n_tables: int = 0
 
     @property
     def n_groups(self) -> int:
@@ -162,6 +165,7 @@ def find_classes(table: Table, ready: Prepared, *, n_tables: int, seed: int) -> 
         ),
         again=again,
         gain=lambda given: float(scorer(given).gain),
+        n_tables=min(map(len, tested.maxima.values()), default=0),
     )
 
 
@@ -218,6 +222,7 @@ def shapes_view(
         note=f"{count(found.n_groups, 'group')} of any shape, parted by {part}",
         again=again,
         gain=gain,
+        n_tables=min(map(len, found.maxima.values()), default=0),
     )
 
 

@@ -17,17 +17,18 @@ import numpy as np
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import FileFormatError, SubscapeError, count
 from subscape.core.markup import card
-from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.archive import load, read_arrays, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.files.labels import harmless
 from subscape.tables.readers.boundary import guarded, parsed_json
 from subscape.tables.table import Table
-from subscape.validation.criteria import SIGNIFICANCE_LEVEL
+from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL
 
 from .explain import FeatureFact
 from .levels import Merge, labels_at, recommended_level
 from .new_rows import new_rows, read_as_explored
+from .power import Power
 from .preparation import Recipe
 from .rule import Rule
 from .verdict import probability, verdict
@@ -81,6 +82,10 @@ class View:
         The same in words, with why the other ideas fit less.
     merges : tuple of Merge
         The clusters merged step by step, in the order that loses least.
+    n_tables, n_ideas : int
+        Tables without groups that it was held against, and ideas of a group that were tried: its
+        p-value is multiplied by their number, and counting alone reaches no less than ``n_ideas /
+        (n_tables + 1)``.
 
     See Also
     --------
@@ -108,6 +113,28 @@ class View:
     idea: str = "clouds"
     idea_note: str = ""
     merges: tuple[Merge, ...] = ()
+    n_tables: int = 0
+    n_ideas: int = 1
+
+    @property
+    def is_fitted(self) -> bool:
+        """Whether the p-value is smaller than counting tables can give: read from a fitted tail."""
+        return self.n_tables > 0 and self.p_value < self.n_ideas / (self.n_tables + 1) - 1e-12
+
+    @property
+    def claimed_clusters(self) -> BoolArray:
+        """The clusters that can be claimed, if the view can.
+
+        Those that are better than chance and don't dissolve on samples of the rows; what was not
+        tried speaks against none.
+        """
+        unlikely = ~(np.asarray(self.cluster_p_values) > SIGNIFICANCE_LEVEL)
+        return np.asarray(unlikely & ~(np.asarray(self.cluster_stability) < DISSOLVED))
+
+    @property
+    def chance(self) -> str:
+        """The p-value in words, with how it was got."""
+        return probability(self.p_value, self.n_tables, self.n_ideas)
 
     def at(self, n_clusters: int) -> IntArray:
         """The cluster of each row when clusters are merged until so many are left.
@@ -162,7 +189,7 @@ class View:
         head = ["cluster", "rows", "stability", "p", "where"]
         lines = [
             [
-                k, float(self.clustering.sizes[k]), float(self.cluster_stability[k]),
+                k + 1, float(self.clustering.sizes[k]), float(self.cluster_stability[k]),
                 float(self.cluster_p_values[k]), self.descriptions[k].partition("; ")[2],
             ]
             for k in range(self.n_clusters)
@@ -172,7 +199,7 @@ class View:
     def __repr__(self) -> str:
         return (
             f"View {self.number}: {count(self.n_clusters, 'cluster')}, "
-            f"{probability(self.p_value)}, stability {self.stability:.2f}, "
+            f"{self.chance}, stability {self.stability:.2f}, "
             f"found by {', '.join(self.finders[:4])}"
         )
 
@@ -206,6 +233,36 @@ class Result:
     y: float
 
 
+@dataclass(frozen=True)
+class NearMiss:
+    """A grouping that some run found and that is no view.
+
+    Attributes
+    ----------
+    name, finder, title : str
+        As of its result.
+    n_clusters : int
+    score, p_value : float
+        As of a view.
+    stability : float
+        NaN where samples were not tried.
+    features : tuple of str
+        Those that tell most about its clusters.
+    missing_redundancy : float
+        How much of it is explained by which cells are missing, from 0 to 1.
+    """
+
+    name: str
+    finder: str
+    title: str
+    n_clusters: int
+    score: float
+    p_value: float
+    stability: float
+    features: tuple[str, ...] = ()
+    missing_redundancy: float = 0.0
+
+
 @dataclass(frozen=True, eq=False)
 class Study:
     """All views of a table, ranked.
@@ -214,7 +271,8 @@ class Study:
     ----------
     views : tuple of View
     results : tuple of Result
-        Every clustering that some run found, in the order of the plan.
+        Every clustering that some run found and that groups the rows, in the order of the plan;
+        those with a score of at most 0 describe the table no better than one cloud does.
     distances : array of shape (n_results, n_results)
         Clustering error between them, as groupings of rows.
     failures : tuple of (str, str)
@@ -229,8 +287,9 @@ class Study:
     row_names : tuple of str or None
     searched_rows, shown_rows : int arrays
         Rows that were searched, and those of them in the pictures.
-    chance : tuple of float
-        Best score on each table without groups.
+    chance, curve_chance : tuple of float
+        Best score on each table without groups; and on those whose rows lie along a bent curve,
+        where such were drawn.
     notes : tuple of str
         What was done with the table, in sentences.
     settings : dict
@@ -241,6 +300,13 @@ class Study:
         For each known grouping that was given for comparison: its name, and per view ARI and NMI.
     is_provisional : bool
         Whether the exploration was stopped before its end.
+    near_misses : tuple of NearMiss
+        The clearest groupings that are no views, the clearest first.
+    power : Power or None
+        How strong a grouping would have had to be to be seen.
+    asked : View or None
+        The grouping into a number of clusters that somebody asked for, whatever it is worth; it is
+        none of the views.
 
     See Also
     --------
@@ -267,6 +333,10 @@ class Study:
     recipes: tuple[Recipe, ...]
     truth: tuple[dict[str, Any], ...] = ()
     is_provisional: bool = False
+    near_misses: tuple[NearMiss, ...] = ()
+    power: Power | None = None
+    curve_chance: tuple[float, ...] = ()
+    asked: View | None = None
     folder: str | None = field(default=None, compare=False)
 
     #: Views with a larger p-value are no better than chance.
@@ -301,7 +371,7 @@ class Study:
         return np.column_stack([view.labels for view in self.views])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster of each view."""
+        """One dictionary per cluster of each view; clusters are counted from 1, as on the page."""
         records = []
         for view in self.views:
             for k in range(view.n_clusters):
@@ -309,11 +379,12 @@ class Study:
                 records.append(
                     {
                         "view": view.number,
-                        "cluster": k,
+                        "cluster": k + 1,
                         "rows": int(view.clustering.sizes[k]),
                         "share": float(view.clustering.sizes[k] / self.shape[0]),
                         "stability": float(view.cluster_stability[k]),
                         "p_value": float(view.cluster_p_values[k]),
+                        "claimed": bool(view.p_value <= self.LEVEL and view.claimed_clusters[k]),
                         "view_stability": view.stability,
                         "view_p_value": view.p_value,
                         "features": ", ".join(own[:10]),
@@ -390,6 +461,25 @@ class Study:
 
         annotate(self, adata, key_added)
 
+    def write_labels(self, path: str | os.PathLike[str], *, levels: bool = False) -> Path:
+        """Write the clusters of all rows as CSV, counted from 1; -1 for rows in none.
+
+        Parameters
+        ----------
+        path : path
+            Replaced if it is there.
+        levels : bool, default=False
+            Whether to add, for each view, the clusters at every level of its tree: ``view_1_at_3``
+            is view 1 merged until 3 clusters are left.
+
+        Returns
+        -------
+        Path
+        """
+        return write_atomically(
+            path, lambda stream: write_labels(self, stream, levels=levels), force=True
+        )
+
     def save(self, folder: Any) -> Any:
         """Write the study into a folder; see :func:`load_study`."""
         return save_study(self, folder)
@@ -439,6 +529,12 @@ BLOCK = 50_000
 #: Arrays of a view that are kept in one file for all views.
 VIEW_ARRAYS = ("row_confidence", "cluster_stability", "cluster_p_values", "coordinates", "loadings")
 RULE_ARRAYS = ("basis", "centres", "spreads", "shares", "numbers")
+#: What of a view is kept as it is, and as numbers that may be none.
+VIEW_TEXTS = (
+    "number", "finders", "run_ids", "titles", "descriptions", "idea", "idea_note", "n_tables",
+    "n_ideas",
+)  # fmt: skip
+VIEW_NUMBERS = ("score", "p_value", "stability", "replication", "missing_redundancy")
 STUDY_ARRAYS = ("distances", "between_views", "searched_rows", "shown_rows")
 
 
@@ -450,7 +546,7 @@ def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
     home = Path(folder)
     (home / "views").mkdir(parents=True, exist_ok=True)
     arrays = {name: getattr(study, name) for name in STUDY_ARRAYS}
-    for view in study.views:
+    for view in all_views(study):
         save(home / "views" / f"view_{view.number}.subscape", view.clustering, force=True)
         arrays |= {f"view{view.number}_{name}": getattr(view, name) for name in VIEW_ARRAYS}
         arrays |= {f"rule{view.number}_{name}": getattr(view.rule, name) for name in RULE_ARRAYS}
@@ -497,29 +593,10 @@ def _as_plain(study: Study) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "verdict": study.verdict,
-        "views": [
-            {
-                "number": view.number,
-                "finders": view.finders,
-                "run_ids": view.run_ids,
-                "titles": view.titles,
-                **{
-                    name: _number(getattr(view, name))
-                    for name in ("score", "p_value", "stability", "replication")
-                },
-                "missing_redundancy": view.missing_redundancy,
-                "idea": view.idea,
-                "idea_note": view.idea_note,
-                "merges": [
-                    {k: _number(v) if isinstance(v, float) else v for k, v in vars(m).items()}
-                    for m in view.merges
-                ],
-                "rule_agreement": view.rule.agreement,
-                "descriptions": view.descriptions,
-                "facts": [[_fact(fact) for fact in listed] for listed in view.facts],
-            }
-            for view in study.views
-        ],
+        "views": [_plain_view(view) for view in study.views],
+        "asked": None if study.asked is None else _plain_view(study.asked),
+        "near_misses": [_plain(miss) for miss in study.near_misses],
+        "power": None if study.power is None else vars(study.power),
         "results": [
             {k: v for k, v in vars(result).items() if k != "seconds"} for result in study.results
         ],
@@ -529,11 +606,22 @@ def _as_plain(study: Study) -> dict[str, Any]:
         "feature_names": study.feature_names,
         "row_names": study.row_names,
         "chance": study.chance,
+        "curve_chance": study.curve_chance,
         "notes": study.notes,
         "settings": study.settings,
         "recipes": [vars(recipe) for recipe in study.recipes],
         "truth": study.truth,
         "is_provisional": study.is_provisional,
+    }
+
+
+def _plain_view(view: View) -> dict[str, Any]:
+    return {
+        **{name: getattr(view, name) for name in VIEW_TEXTS},
+        **{name: _number(getattr(view, name)) for name in VIEW_NUMBERS},
+        "merges": [_plain(merge) for merge in view.merges],
+        "rule_agreement": view.rule.agreement,
+        "facts": [[_plain(fact) for fact in listed] for listed in view.facts],
     }
 
 
@@ -543,8 +631,8 @@ def _json(kept: dict[str, Any]) -> str:
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
-def _fact(fact: FeatureFact) -> dict[str, Any]:
-    return {k: _number(v) if isinstance(v, float) else v for k, v in vars(fact).items()}
+def _plain(record: Any) -> dict[str, Any]:
+    return {k: _number(v) if isinstance(v, float) else v for k, v in vars(record).items()}
 
 
 def _number(value: float) -> float | None:
@@ -554,38 +642,13 @@ def _number(value: float) -> float | None:
 def _from_plain(
     kept: dict[str, Any], arrays: dict[str, Any], seconds: dict[str, float], home: Path
 ) -> Study:
-    views = []
-    for entry in kept["views"]:
-        number = int(entry["number"])
-        rule = Rule(
-            **{name: arrays[f"rule{number}_{name}"] for name in RULE_ARRAYS},
-            agreement=float(entry["rule_agreement"]),
-        )
-        views.append(
-            View(
-                number=number,
-                clustering=load(home / "views" / f"view_{number}.subscape"),
-                finders=tuple(entry["finders"]),
-                run_ids=tuple(entry["run_ids"]),
-                titles=tuple(entry["titles"]),
-                score=_read_number(entry["score"]),
-                p_value=_read_number(entry["p_value"]),
-                stability=_read_number(entry["stability"]),
-                replication=_read_number(entry["replication"]),
-                missing_redundancy=float(entry["missing_redundancy"]),
-                descriptions=tuple(entry["descriptions"]),
-                facts=tuple(
-                    tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]
-                ),
-                rule=rule,
-                idea=str(entry["idea"]),
-                idea_note=str(entry["idea_note"]),
-                merges=tuple(_read_merge(merge) for merge in entry["merges"]),
-                **{name: arrays[f"view{number}_{name}"] for name in VIEW_ARRAYS},
-            )
-        )
+    asked, power = kept["asked"], kept["power"]
     return Study(
-        views=tuple(views),
+        views=tuple(_read_view(entry, arrays, home) for entry in kept["views"]),
+        asked=None if asked is None else _read_view(asked, arrays, home),
+        near_misses=tuple(_read_near_miss(miss) for miss in kept["near_misses"]),
+        power=None if power is None else Power(**power),
+        curve_chance=tuple(kept["curve_chance"]),
         results=tuple(
             Result(**result, seconds=float(seconds.get(result["name"], 0.0)))
             for result in kept["results"]
@@ -604,6 +667,30 @@ def _from_plain(
         is_provisional=bool(kept["is_provisional"]),
         folder=str(home),
     )
+
+
+def _read_view(entry: dict[str, Any], arrays: dict[str, Any], home: Path) -> View:
+    number = int(entry["number"])
+    rule = Rule(
+        **{name: arrays[f"rule{number}_{name}"] for name in RULE_ARRAYS},
+        agreement=float(entry["rule_agreement"]),
+    )
+    told: dict[str, Any] = {name: entry[name] for name in VIEW_TEXTS}
+    told = {name: tuple(v) if isinstance(v, list) else v for name, v in told.items()}
+    told |= {name: _read_number(entry[name]) for name in VIEW_NUMBERS}
+    return View(
+        **told,
+        clustering=load(home / "views" / f"view_{number}.subscape"),
+        facts=tuple(tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]),
+        rule=rule,
+        merges=tuple(_read_merge(merge) for merge in entry["merges"]),
+        **{name: arrays[f"view{number}_{name}"] for name in VIEW_ARRAYS},
+    )
+
+
+def _read_near_miss(kept: dict[str, Any]) -> NearMiss:
+    numbers = {name: _read_number(kept[name]) for name in ("score", "p_value", "stability")}
+    return NearMiss(**(kept | numbers | {"features": tuple(kept["features"])}))
 
 
 def _read_number(kept: float | None) -> float:
@@ -631,29 +718,57 @@ def _read_recipe(kept: dict[str, Any]) -> Recipe:
 # -- tables for people ----------------------------------------------------------------------------
 
 
-def write_labels(study: Study, stream: BinaryIO) -> None:
+def all_views(study: Study) -> list[View]:
+    """The views, and last the grouping that was asked for."""
+    return [*study.views, *([] if study.asked is None else [study.asked])]
+
+
+def column_of(study: Study, view: View) -> str:
+    """The name of a view's column: ``view_1``, or ``asked_3`` for three that were asked for."""
+    return f"asked_{view.n_clusters}" if view is study.asked else f"view_{view.number}"
+
+
+def write_labels(study: Study, stream: BinaryIO, *, levels: bool = False) -> None:
     """One line per row: its name or number, and its cluster and confidence in every view.
 
-    While a study is provisional, these are the rows that were searched.
+    Rows and clusters are counted from 1, as on the page; -1 is no cluster. With ``levels``, also
+    the clusters at the other levels of each view. While a study is provisional, these are the rows
+    that were searched.
     """
     head = ["row"]
-    for view in study.views:
-        head += [f"view_{view.number}", f"view_{view.number}_confidence"]
+    merged: list[list[IntArray]] = []
+    every_view = all_views(study)
+    for view in every_view:
+        name = column_of(study, view)
+        lower = view.levels[1:] if levels else ()
+        head += [name, f"{name}_confidence", *(f"{name}_at_{k}" for k in lower)]
+        merged.append([counted_from_1(view.at(k)) for k in lower])
     stream.write(_csv(head, []).encode())
-    labels = [view.labels for view in study.views]
+    labels = [counted_from_1(view.labels) for view in every_view]
     every = study.searched_rows if study.is_provisional else np.arange(study.shape[0])
     for start in range(0, len(every), BLOCK):
         part = every[start : start + BLOCK]
         rows = part.tolist()
         names = study.row_names
-        columns = [[harmless(names[i]) for i in rows] if names is not None else rows]
-        for numbers, view in zip(labels, study.views, strict=True):
+        numbered = [i + 1 for i in rows]
+        columns = [[harmless(names[i]) for i in rows] if names is not None else numbered]
+        for numbers, lower_levels, view in zip(labels, merged, every_view, strict=True):
             columns += [numbers[part].tolist(), np.round(view.row_confidence[part], 4).tolist()]
+            columns += [level[part].tolist() for level in lower_levels]
         stream.write(_csv(None, zip(*columns, strict=True)).encode())
 
 
+def counted_from_1(labels: IntArray) -> IntArray:
+    """Labels as people read them: the first cluster is 1; -1 stays, for rows in none.
+
+    >>> counted_from_1(np.array([0, 1, -1])).tolist()
+    [1, 2, -1]
+    """
+    return np.where(labels >= 0, labels + 1, -1)
+
+
 def clusters_csv(study: Study) -> str:
-    """One line per view, cluster and feature."""
+    """One line per view, cluster and feature; clusters are counted from 1."""
     head = [
         "view", "cluster", "rows", "stability", "p_value", "feature", "own", "information",
         "low", "high", "effect", "level", "share", "elsewhere", "imputed",
@@ -666,7 +781,7 @@ def clusters_csv(study: Study) -> str:
                 trust = [view.cluster_stability[k], view.cluster_p_values[k]]
                 for fact in listed:
                     yield [
-                        view.number, k, size, *map(_short, trust), harmless(fact.feature),
+                        view.number, k + 1, size, *map(_short, trust), harmless(fact.feature),
                         int(fact.is_own), _short(fact.information), _short(fact.low),
                         _short(fact.high), _short(fact.effect),
                         "" if fact.level is None else harmless(fact.level),

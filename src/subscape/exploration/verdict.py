@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,41 +12,117 @@ from subscape.core.errors import count
 from subscape.validation.criteria import STABLE
 
 if TYPE_CHECKING:
+    from .protocols import RankedView as View
     from .protocols import RankedViews as Study
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
+#: The ideas of a group in words.
+IDEAS = {
+    "clouds": "clouds",
+    "boxes": "boxes",
+    "classes": "classes in levels",
+    "shapes": "groups of any shape",
+}
+
 
 def verdict(study: Study) -> str:
     """How many groupings there are, how different they are, and how sure that is."""
+    return " ".join(paragraphs(study))
+
+
+def paragraphs(study: Study) -> tuple[str, ...]:
+    """The same in two parts, the answer first; the second is left out where it says nothing."""
     honest = study.significant_views
     if study.is_provisional and not honest:
         found = count(len(study.views), "grouping")
-        return f"Stopped early: {found} found so far, not yet held against chance."
+        return (f"Stopped early: {found} found so far, not yet held against chance.",)
     if not honest:
-        return (
-            "No grouping better than chance: what the search found here it also finds in tables "
-            "like this one that have no groups." + _but_stable(study)
-        )
+        more = [part for part in (searched(study), _power(study), _but_stable(study)) if part]
+        return (_nothing(study), *([" ".join(more)] if more else []))
     number = NUMBERS[len(honest)] if len(honest) < len(NUMBERS) else str(len(honest))
     ways = "way" if len(honest) == 1 else "ways"
     sizes = [str(view.n_clusters) for view in honest]
     alike = len(sizes) > 1 and len(set(sizes)) == 1
-    into = f"each into {sizes[0]}" if alike else f"into {_joined(sizes)}"
+    into = f"each into {sizes[0]}" if alike else f"into {joined(sizes)}"
     noun = "cluster" if set(sizes) == {"1"} else "clusters"
     text = f"{number.capitalize()} {ways} to group the rows, {into} {noun}"
     if len(honest) > 1:
         text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
-    return f"{text}. {_how_sure(study)}"
+    less = _not_claimed(honest)
+    return (f"{text}. {_how_sure(study)}", *([less] if less else []))
 
 
-def probability(p_value: float) -> str:
+def probability(p_value: float, n_tables: int = 0, n_ideas: int = 1) -> str:
     """A p-value in words; so far out in a tail its digits mean nothing.
 
+    Smaller than counting ``n_tables`` tables without groups can give, it is read from a tail that
+    was fitted to them, and that is said. It is multiplied by the number of ideas tried, and so is
+    the counted bound.
+
     >>> probability(0.0123), probability(3e-40)
-    ('p = 0.012', 'p < 1e-6')
+    ('p = 0.012', 'p < 0.001')
+    >>> probability(3e-40, n_tables=40)
+    'p < 0.001 (fitted tail; counted: at most 1 in 41 tables)'
     """
-    return "p < 1e-6" if p_value < 1e-6 else f"p = {p_value:.2g}"
+    text = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+    bound = counted_bound(p_value, n_tables, n_ideas)
+    return f"{text} (fitted tail; {bound})" if bound else text
+
+
+def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
+    """What counting alone says, where a p-value is smaller than that; else nothing.
+
+    >>> counted_bound(1e-5, 20, 2), counted_bound(0.2, 20, 2)
+    ('counted: at most 2 in 21 tables', '')
+    """
+    if not n_tables or not p_value < n_ideas / (n_tables + 1) - 1e-12:
+        return ""
+    return f"counted: at most {n_ideas} in {n_tables + 1} tables"
+
+
+def searched(study: Study) -> str:
+    """What was tried, as a sentence; nothing where that is not known."""
+    finders = {result.finder for result in study.results}
+    ideas = [IDEAS.get(str(idea), str(idea)) for idea in study.settings.get("ideas", ())]
+    runs = study.settings.get("runs")
+    parts = []
+    if runs:
+        runs_of = f" of {count(len(finders), 'finder')}" if finders else ""
+        parts.append(f"{count(int(runs), 'run')}{runs_of} gave "
+                     f"{count(len(study.results), 'different grouping')}")  # fmt: skip
+    elif study.results:
+        parts.append(f"{count(len(study.results), 'grouping')} of {count(len(finders), 'finder')}")
+    if ideas:
+        parts.append(f"looked for: {joined(ideas)}")
+    n_tables = len(study.chance) + len(study.curve_chance)
+    if n_tables:
+        parts.append(f"compared with {count(n_tables, 'table')} without groups")
+    return f"What was searched: {'; '.join(parts)}." if parts else ""
+
+
+def joined(words: list[str]) -> str:
+    """``a, b and c``."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def _nothing(study: Study) -> str:
+    text = "No grouping better than chance"
+    if not study.chance and all(math.isnan(view.p_value) for view in study.views):
+        return f"{text} is known: nothing was held against tables without groups."
+    if study.results and not study.views and max(r.score for r in study.results) <= 0:
+        return (
+            f"{text}: every grouping that the search found describes the rows worse than one cloud "
+            "does, and tables like this one that have no groups give as much."
+        )
+    return (
+        f"{text}: what the search found here it also finds in tables like this one that have no "
+        "groups."
+    )
+
+
+def _power(study: Study) -> str:
+    return "" if study.power is None else study.power.words()
 
 
 def _but_stable(study: Study) -> str:
@@ -54,14 +132,22 @@ def _but_stable(study: Study) -> str:
         return ""
     best = stable[0]
     return (
-        f" View {best.number}, into {count(best.n_clusters, 'cluster')}, does come back on samples "
+        f"View {best.number}, into {count(best.n_clusters, 'cluster')}, does come back on samples "
         "of the rows: those tables keep how the columns go together, so a mere gradient, or the "
         "levels of a few columns, is not told from chance. Look at its features."
     )
 
 
-def _joined(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _not_claimed(honest: Sequence[View]) -> str:
+    """Which clusters of the views can't be claimed."""
+    told = []
+    for view in honest:
+        left = int((~view.claimed_clusters).sum())
+        if left == view.n_clusters:
+            told.append(f"none of view {view.number} by itself")
+        elif left:
+            told.append(f"{left} of the {view.n_clusters} of view {view.number}")
+    return f"Clusters that are not claimed: {joined(told)}." if told else ""
 
 
 def _how_different(study: Study, places: list[int]) -> str:
@@ -80,10 +166,12 @@ def _how_different(study: Study, places: list[int]) -> str:
 def _how_sure(study: Study) -> str:
     honest = study.significant_views
     stable = [view for view in honest if view.stability >= STABLE]
-    least = max(view.p_value for view in honest)
-    upwards = np.ceil(1000 * least - 1e-9) / 10
-    chance = "less than 0.1 %" if least < 0.001 else f"at most {upwards:.1f} %"
-    text = f"Chance alone would give as clear a grouping with probability {chance}"
+    worst = max(honest, key=lambda view: view.p_value)
+    upwards = np.ceil(1000 * worst.p_value - 1e-9) / 10
+    chance = "less than 0.1 %" if worst.p_value < 0.001 else f"at most {upwards:.1f} %"
+    bound = counted_bound(worst.p_value, worst.n_tables, worst.n_ideas)
+    fitted = f" (fitted tail; {bound})" if bound else ""
+    text = f"Chance alone would give as clear a grouping with probability {chance}{fitted}"
     if len(stable) == len(honest):
         again = "it comes" if len(honest) == 1 else "all of them come"
         return f"{text}; {again} back on samples of the rows."
@@ -103,5 +191,5 @@ def _steadier(study: Study) -> str:
     best = steady[0]
     return (
         f" View {best.number}, into {count(best.n_clusters, 'cluster')}, does come back, but "
-        f"chance could give it, too ({probability(best.p_value)})."
+        f"chance could give it, too ({best.chance})."
     )

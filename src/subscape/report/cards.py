@@ -7,14 +7,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from subscape.core.errors import count
 from subscape.core.prototypes import interval_text
 from subscape.core.types import FloatArray
 from subscape.exploration.explain import own_features
+from subscape.exploration.verdict import IDEAS, joined
 from subscape.plots.cells import row_order
-from subscape.validation.criteria import STABLE
+from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL, STABLE
 
-from .drawings import Loading, direction, shown_rows, strongest
-from .wording import number, share
+from .drawings import Loading, ViewTree, direction, pale_clusters, shown_rows, strongest, view_tree
+from .wording import compared, number, share
 
 if TYPE_CHECKING:
     from subscape.exploration.explain import FeatureFact
@@ -32,6 +34,14 @@ MOST_SEGMENTS = 60
 MOST_RUNS = 30
 #: Shares of imputed cells that are worth a word.
 MANY_IMPUTED = 0.05
+
+#: What a group is, by the idea that a view follows.
+MEANINGS = {
+    "clouds": "A group is a cloud here: rows around a middle, told apart in a few directions.",
+    "boxes": "A group is a box here: its rows are alike in a few features of its own.",
+    "classes": "A group is a class here: within it, one column says nothing about another.",
+    "shapes": "A group may have any shape here: few rows lie between it and the others.",
+}
 
 
 class FeatureLine(NamedTuple):
@@ -60,6 +70,7 @@ class ClusterRow(NamedTuple):
     more: list[FeatureLine]
     n_hidden: int
     description: str
+    against: str
 
 
 class Cell(NamedTuple):
@@ -106,11 +117,29 @@ class Card(NamedTuple):
     runs: list[str]
     n_more_runs: int
     sure: str
+    idea: str
+    tree: ViewTree | None
+    pale: list[int]
+    is_asked: bool = False
 
 
 def cards(study: Study) -> list[Card]:
     """A card for every view."""
     return [_card(study, view) for view in study.views]
+
+
+def asked_card(study: Study) -> Card | None:
+    """The card of the grouping that was asked for, if one was."""
+    if study.asked is None:
+        return None
+    card = _card(study, study.asked)
+    words = f"{count(study.asked.n_clusters, 'group')} because somebody asked for so many"
+    return card._replace(
+        is_asked=True,
+        is_honest=False,
+        sure=f"not claimed: {words}",
+        clusters=[row._replace(against="") for row in card.clusters],
+    )
 
 
 def _card(study: Study, view: View) -> Card:
@@ -125,7 +154,10 @@ def _card(study: Study, view: View) -> Card:
         n_shared=int((per_row > 1).sum()),
         kind=view.clustering.kind,
         telling=view.telling_features(),
-        clusters=[_cluster(view, k, n_rows) for k in range(min(view.n_clusters, MOST_CLUSTERS))],
+        clusters=[
+            _cluster(view, k, n_rows, view.p_value <= study.LEVEL)
+            for k in range(min(view.n_clusters, MOST_CLUSTERS))
+        ],
         n_hidden=max(0, view.n_clusters - MOST_CLUSTERS),
         cells=_cells(study, view, told),
         relevance=_relevance(study, view, told),
@@ -135,7 +167,88 @@ def _card(study: Study, view: View) -> Card:
         runs=list(view.titles[:MOST_RUNS]),
         n_more_runs=max(0, len(view.titles) - MOST_RUNS),
         sure=_sure(view, view.p_value <= study.LEVEL),
+        idea=idea_words(study, view),
+        tree=view_tree(view),
+        pale=pale_clusters(study, view),
     )
+
+
+def idea_words(study: Study, view: View) -> str:
+    """Which idea of a group the view follows, and why not another."""
+    parts = [MEANINGS.get(view.idea, "")]
+    note = view.idea_note.strip().rstrip(".")
+    if note:
+        parts.append(f"{note[:1].upper()}{note[1:]}.")
+    others = [IDEAS.get(str(i), str(i)) for i in study.settings.get("ideas", ()) if i != view.idea]
+    if others and not note:
+        parts.append(f"Looked for as well, and nothing here fits better: {joined(others)}.")
+    return " ".join(part for part in parts if part)
+
+
+def not_claimed(view: View, k: int) -> str:
+    """Why a cluster of a claimed view is not claimed itself; nothing if it is."""
+    if view.claimed_clusters[k]:
+        return ""
+    reasons = []
+    if view.cluster_p_values[k] > SIGNIFICANCE_LEVEL:
+        reasons.append("tables without groups have clusters as clear")
+    if view.cluster_stability[k] < DISSOLVED:
+        reasons.append("it dissolves on samples")
+    return f"not claimed: {' and '.join(reasons)}"
+
+
+# -- candidates that are not claimed: what speaks for each, and what against it --------------------
+
+
+class Unclaimed(NamedTuple):
+    """One candidate; ``number`` is that of its view, or None where it is none."""
+
+    number: int | None
+    title: str
+    what: str
+    speaks_for: list[str]
+    against: list[str]
+
+
+def unclaimed(study: Study) -> list[Unclaimed]:
+    """Views no better than chance, and the clearest groupings that are no views."""
+    views = [
+        _unclaimed(view.number, ", ".join(view.finders[:2]), view.telling_features(), view)
+        for view in study.views
+        if not view.p_value <= study.LEVEL
+    ]
+    return views + [
+        _unclaimed(None, miss.title, list(miss.features), miss) for miss in study.near_misses
+    ]
+
+
+def _unclaimed(place: int | None, title: str, features: list[str], one: Any) -> Unclaimed:
+    speaks_for, against = [], []
+    if one.stability >= STABLE:
+        speaks_for.append(f"comes back on samples (stability {number(one.stability)})")
+    elif one.stability < DISSOLVED:
+        against.append(f"does not come back on samples (stability {number(one.stability)})")
+    elif not math.isnan(one.stability):
+        speaks_for.append(f"comes back in part (stability {number(one.stability)})")
+    if getattr(one, "idea", "clouds") in ("classes", "shapes"):
+        speaks_for.append(f"score {number(one.score)}, on the scale of its own idea of a group")
+    elif one.score > 0:
+        speaks_for.append(f"describes the rows better than one cloud (score {number(one.score)})")
+    else:
+        against.append(f"describes the rows worse than one cloud (score {number(one.score)})")
+    if features:
+        speaks_for.append(f"told apart by {', '.join(features)}")
+    if math.isnan(one.p_value):
+        against.append("not yet compared with chance")
+    elif one.p_value > SIGNIFICANCE_LEVEL:
+        against.append(
+            f"tables without groups give as clear a grouping (p {compared(one.p_value)})"
+        )
+    else:
+        against.append("what the views leave of it is too little")
+    if one.missing_redundancy > 0.5:
+        against.append(f"explained by missing cells ({share(one.missing_redundancy)})")
+    return Unclaimed(place, title, count(one.n_clusters, "cluster"), speaks_for, against)
 
 
 def _sure(view: View, is_honest: bool) -> str:
@@ -164,7 +277,7 @@ def _size_bar(view: View, width: float = 100.0) -> list[tuple[float, float, int]
 # -- the table of clusters ------------------------------------------------------------------------
 
 
-def _cluster(view: View, k: int, n_rows: int) -> ClusterRow:
+def _cluster(view: View, k: int, n_rows: int, is_honest: bool) -> ClusterRow:
     own = [fact for fact in view.facts[k] if fact.is_own]
     # Of wide tables not all facts are kept.
     n_own = max(len(own), int(own_features(view.clustering)[k].sum()))
@@ -180,6 +293,7 @@ def _cluster(view: View, k: int, n_rows: int) -> ClusterRow:
         more=lines[FIRST_FEATURES:],
         n_hidden=max(0, n_own - MOST_FEATURES),
         description=view.descriptions[k],
+        against=not_claimed(view, k) if is_honest else "",
     )
 
 
@@ -263,12 +377,14 @@ def _cells(study: Study, view: View, told: FloatArray, height: float = 300.0) ->
     width = 420.0
     step = width / max(len(columns), 1)
     cells, marks = [], []
+    pale = pale_clusters(study, view)
     y = 0.0
     for size, clusters in segments:
         tall = height * size / n_shown
         for k in clusters:
             for i in np.flatnonzero(relevance[k] > 0.05):
                 strength = float(min(relevance[k, i], 1.0)) / len(clusters) ** 0.5
+                strength *= 0.35 if k in pale else 1.0
                 name = study.feature_names[columns[i]]
                 cells.append(Cell(i * step, y, step, tall, k, strength, name))
         if len(clusters) == 1 and tall >= 11:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram, linkage
 
 from subscape.core.types import FloatArray, IndexArray
+from subscape.exploration.study import all_views, column_of
 from subscape.exploration.views import SAME
 from subscape.files.labels import harmless
 
@@ -132,7 +133,11 @@ def tree(study: Study, reach: float = 160.0) -> Tree | None:
 
 
 class ChanceStrip(NamedTuple):
-    """Scores of tables without groups as stacked dots, those of the views as marks."""
+    """Scores of tables without groups as stacked dots, those of the views as marks.
+
+    ``misses`` are the places of candidates that are no views; ``elsewhere`` the views that follow
+    another idea, whose scores are on scales of their own.
+    """
 
     width: int
     height: int
@@ -140,16 +145,21 @@ class ChanceStrip(NamedTuple):
     dots: list[tuple[float, float]]
     marks: list[Badge]
     ticks: list[tuple[float, str]]
+    misses: list[float]
+    elsewhere: list[int]
 
 
 def chance_strip(study: Study, width: int = 640, height: int = 150) -> ChanceStrip | None:
     """Place the scores on one line, or None without any."""
-    null = np.array([s for s in study.chance if np.isfinite(s)], dtype=np.float64)
-    scores = [view.score for view in study.views if np.isfinite(view.score)]
+    every = (*study.chance, *study.curve_chance)
+    null = np.array([s for s in every if np.isfinite(s)], dtype=np.float64)
+    views = [view for view in study.views if view.idea in ("clouds", "boxes")]
+    views = [view for view in views if np.isfinite(view.score)]
+    misses = [miss.score for miss in study.near_misses if np.isfinite(miss.score)]
     if not len(null):
         return None
-    top = max([*null, *scores, 1e-12]) * 1.04
-    low = min(0.0, float(null.min()))
+    top = max([*null, *(view.score for view in views), *misses, 1e-12]) * 1.04
+    low = min(0.0, float(null.min()), *misses)
 
     def place(score: float) -> float:
         return 20 + (width - 40) * (score - low) / (top - low)
@@ -163,9 +173,7 @@ def chance_strip(study: Study, width: int = 640, height: int = 150) -> ChanceStr
         stacks[column] = level + 1
         dots.append((7.0 * column + 3.5, ground - 5 - 6.5 * min(level, 12)))
     marks: list[Badge] = []
-    for view in study.views:
-        if not np.isfinite(view.score):
-            continue
+    for view in views:
         x = place(view.score)
         # Badges of near scores go one above the other.
         taken = {m.y for m in marks if abs(m.x - x) < 20}
@@ -176,7 +184,102 @@ def chance_strip(study: Study, width: int = 640, height: int = 150) -> ChanceStr
         (place(v), f"{v + 0.0:g}")  # no "-0"
         for v in np.round(np.arange(np.ceil(low / step), top / step) * step, 9)
     ]
-    return ChanceStrip(width, height, ground, dots, marks, ticks)
+    elsewhere = [view.number for view in study.views if view.idea not in ("clouds", "boxes")]
+    places = [place(score) for score in misses]
+    return ChanceStrip(width, height, ground, dots, marks, ticks, places, elsewhere)
+
+
+# -- groups within groups -------------------------------------------------------------------------
+
+
+class LevelLine(NamedTuple):
+    """One level of a view: what merging down to it loses, and what is left.
+
+    ``lost`` is what the last merge loses, in nats per row; ``merged`` are the clusters that it puts
+    together, each with all that were merged into it before.
+    """
+
+    n_clusters: int
+    lost: float
+    p_value: float
+    stability: float
+    merged: str
+    is_own: bool
+    is_recommended: bool
+
+
+class ViewTree(NamedTuple):
+    """The clusters of a view merged step by step, from left to right.
+
+    Attributes
+    ----------
+    width, height : float
+    leaves : list of (float, int)
+        Height in the picture, and cluster.
+    paths : list of str
+    bands : list of (float, float, int)
+        Where to cut for a number of clusters: begin, width, number.
+    levels : list of LevelLine
+    """
+
+    width: float
+    height: float
+    leaves: list[tuple[float, int]]
+    paths: list[str]
+    bands: list[tuple[float, float, int]]
+    levels: list[LevelLine]
+
+
+def view_tree(view: View, width: float = 300.0, step: float = 20.0) -> ViewTree | None:
+    """The dendrogram of a view's levels, or None if it has but one."""
+    if not view.merges:
+        return None
+    groups = {k: [k] for k in range(view.n_clusters)}
+    levels = [LevelLine(view.n_clusters, 0.0, view.p_value, view.stability, "", True,
+                        view.recommended == view.n_clusters)]  # fmt: skip
+    for merge in view.merges:
+        words = " and ".join(
+            "+".join(str(k + 1) for k in sorted(groups[each]))
+            for each in (merge.first, merge.second)
+        )
+        groups[merge.first] = groups[merge.first] + groups.pop(merge.second)
+        levels.append(LevelLine(merge.n_clusters, merge.lost, merge.p_value, merge.stability, words,
+                                False, view.recommended == merge.n_clusters))  # fmt: skip
+    order = [k for members in groups.values() for k in members]
+    where = {k: step * (i + 0.5) for i, k in enumerate(order)}
+    leaves = [(where[k], k) for k in order]
+    heights = np.cumsum([max(merge.lost, 0.0) for merge in view.merges])
+    reach = max(float(heights[-1]) * 1.15, 1e-12)
+    places = [float(width * height / reach) for height in heights]
+    begin = dict.fromkeys(where, 0.0)
+    paths = []
+    for merge, x in zip(view.merges, places, strict=True):
+        a, b = merge.first, merge.second
+        paths.append(f"M{begin[a]:.1f} {where[a]:.1f}H{x:.1f}V{where[b]:.1f}H{begin[b]:.1f}")
+        where[a], begin[a] = (where[a] + where[b]) / 2, x
+    paths += [f"M{begin[k]:.1f} {where[k]:.1f}H{width:.1f}" for k in groups]
+    ends = [*places, width]
+    begins = [0.0, *places]
+    numbers = [level.n_clusters for level in levels]
+    bands = [(x, end - x, k) for x, end, k in zip(begins, ends, numbers, strict=True)]
+    return ViewTree(width, step * len(order), leaves, paths, bands, levels)
+
+
+def cluster_numbers(view: View, n_clusters: int) -> tuple[list[int], list[int]]:
+    """What each cluster of a view is called at a level, and after which cluster it is coloured.
+
+    The numbers are those of ``view.at(n_clusters)``; -1 for a cluster that no row is called after.
+    """
+    labels = view.labels
+    sizes = np.bincount(labels[labels >= 0], minlength=view.n_clusters)
+    first = np.arange(view.n_clusters)
+    for merge in view.merges[: view.n_clusters - n_clusters]:
+        first[first == merge.second] = merge.first
+    summed = np.bincount(first, weights=sizes, minlength=view.n_clusters)
+    used = np.flatnonzero(summed > 0)
+    order = used[np.argsort(-summed[used], kind="stable")]
+    place = {int(k): i for i, k in enumerate(order)}
+    return [place.get(int(k), -1) for k in first], [int(k) for k in order]
 
 
 def _step(rough: float) -> float:
@@ -254,7 +357,7 @@ def payload(study: Study, *, embed_ids: bool = False) -> dict[str, Any]:
         "rows": rows.tolist(),
         "ids": [names[i] for i in rows] if named else None,
         "cells": [harmless(names[i]) for i in rows] if named else None,
-        "views": [_view(view, kept, rows) for view in study.views],
+        "views": [_view(study, view, kept, rows) for view in all_views(study)],
         "pairs": _pairs(study),
         "matrix": _packed(drawn.matrix, np.uint8) if drawn else None,
         "results": [[r.title, r.view, r.n_clusters] for r in drawn.results] if drawn else [],
@@ -273,10 +376,17 @@ def script_json(value: Any) -> str:
     return text
 
 
-def _view(view: View, kept: IndexArray, rows: IndexArray) -> dict[str, Any]:
+def _view(study: Study, view: View, kept: IndexArray, rows: IndexArray) -> dict[str, Any]:
     coordinates = np.asarray(view.coordinates, dtype=np.float64)[kept]
+    levels = []
+    for k in view.levels[1:]:
+        numbers, hues = cluster_numbers(view, k)
+        levels.append({"k": k, "to": numbers, "hues": hues})
     return {
         "number": view.number,
+        "name": column_of(study, view),
+        "levels": levels,
+        "pale": pale_clusters(study, view),
         "k": view.n_clusters,
         "labels": _packed(view.labels[rows] + 1, np.uint16),
         "sure": _packed(np.rint(100 * np.nan_to_num(view.row_confidence[rows])), np.uint8),
@@ -284,6 +394,13 @@ def _view(view: View, kept: IndexArray, rows: IndexArray) -> dict[str, Any]:
         "y": _packed(_steps(coordinates[:, 1]), np.uint16),
         "several": _several(view, rows),
     }
+
+
+def pale_clusters(study: Study, view: View) -> list[int]:
+    """Clusters of a claimed view that are not claimed themselves."""
+    if view is study.asked or not view.p_value <= study.LEVEL:
+        return []
+    return [int(k) for k in np.flatnonzero(~view.claimed_clusters)]
 
 
 def _several(view: View, rows: IndexArray) -> list[list[Any]]:

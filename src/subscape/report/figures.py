@@ -106,7 +106,7 @@ def scatter(study: Study, view: View) -> Any:
                    label="none")  # fmt: skip
     for k, colour in enumerate(cluster_colours(view.n_clusters)):
         inside = labels == k
-        ax.scatter(*places[inside].T, s=size, color=[colour], alpha=0.75, linewidths=0, label=k)
+        ax.scatter(*places[inside].T, s=size, color=[colour], alpha=0.75, linewidths=0, label=k + 1)
     if view.n_clusters <= 12:
         ax.legend(title="cluster", frameon=False, fontsize="small", markerscale=2,
                   loc="upper left", bbox_to_anchor=(1.0, 1.0))  # fmt: skip
@@ -135,6 +135,9 @@ def cells(study: Study, view: View) -> Any:
     """Rows by cluster x features; each cluster colours the cells of its own features."""
     figure, ax = _axes(5.4, 4.4)
     CellsDisplay.from_clustering(view.clustering, ax=ax)
+    legend = ax.get_legend()
+    for k, text in enumerate(legend.get_texts() if legend is not None else (), 1):
+        text.set_text(f"{k}  ({view.clustering.sizes[k - 1]:g} rows)")
     return figure
 
 
@@ -145,7 +148,7 @@ def features(study: Study, view: View) -> Any:
     figure, ax = _axes(2.6 + 0.4 * min(view.n_clusters, 20), 1.2 + 0.22 * len(order))
     image = ax.imshow(told[:, order].T, cmap="Blues", vmin=0, aspect="auto")
     ticks(ax.yaxis, [study.feature_names[j] for j in order])
-    ticks(ax.xaxis, [str(k) for k in range(view.n_clusters)])
+    ticks(ax.xaxis, [str(k + 1) for k in range(view.n_clusters)])
     ax.set_xlabel("cluster")
     figure.colorbar(image, ax=ax, label="nats per row")
     return figure

@@ -107,21 +107,35 @@ def _cited(names: Iterable[str], cite: Callable[[str], str]) -> str:
 def _chance(study: Study) -> list[str]:
     if not study.chance:
         return []
-    return [
+    fitted = [view for view in study.views if view.is_fitted]
+    ideas = max((view.n_ideas for view in study.views), default=1)
+    text = [
         "Scores were compared with the best ones that a reduced search reached on each of "
         f"{count(len(study.chance), 'table')} drawn from a Gaussian copula, which keep the "
         "columns' distributions (those with several humps by the dip test are given one) and "
         "correlations but have no groups; a view counts as better than "
         f"chance from p ≤ {study.LEVEL:g}."
     ]
+    if ideas > 1:
+        text.append(f"p-values are multiplied by {ideas}, the number of ideas of a group tried.")
+    if fitted:
+        fewest = min(view.n_tables for view in fitted)
+        text.append(
+            f"Where none of the {count(fewest, 'table')} reached a score, its p-value is read from "
+            "a Gumbel distribution fitted to their best scores (fitted tail); counted, it is at "
+            f"most {ideas} in {fewest + 1}."
+        )
+    return text
 
 
 def _outcome(study: Study) -> list[str]:
     honest = study.significant_views
     if not honest:
-        return ["No grouping was better than chance."]
+        more = [] if study.power is None else [study.power.words()]
+        return ["No grouping was better than chance.", *more]
     told = [
-        f"view {view.number} ({count(view.n_clusters, 'cluster')}, p {compared(view.p_value)}, "
+        f"view {view.number} ({count(view.n_clusters, 'cluster')}, p {compared(view.p_value)}"
+        f"{' by the fitted tail' * view.is_fitted}, "
         f"stability {number(view.stability)})"
         for view in honest
     ]

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from subscape.core.errors import count
+from subscape.exploration.study import all_views
+from subscape.exploration.verdict import counted_bound, joined, paragraphs
 from subscape.finders.catalogue import of_role
 from subscape.validation.criteria import smallest_cluster
 
-from .cards import Card, cards
+from .cards import Card, asked_card, cards, unclaimed
 from .drawings import chance_strip, results_map, shown_rows, tree
 from .methods import methods
 from .wording import compared, grouped, number, share
@@ -47,11 +49,17 @@ def template_context(study: Study) -> dict[str, Any]:
     return {
         "study": study,
         "title": _title(study),
-        "verdict": study.verdict,
+        "verdict": paragraphs(study)[0],
+        "more_verdict": " ".join(paragraphs(study)[1:]),
         "tiles": _tiles(study),
         "cards": described,
         "honest": [card for card in described if card.is_honest],
         "doubtful": [card for card in described if not card.is_honest],
+        "asked": asked_card(study),
+        "first_number": min((v.number for v in all_views(study)), default=0),
+        "unclaimed": unclaimed(study),
+        "power": "" if study.power is None else study.power.words(),
+        "n_tables": len(study.chance) + len(study.curve_chance),
         "shared": np.nan_to_num(np.asarray(study.between_views, dtype=np.float64)).tolist(),
         "first_pair": _first_pair(study),
         "origins": origins(study),
@@ -99,6 +107,9 @@ def _tiles(study: Study) -> list[Tile]:
         tiles.append(Tile(share(most), "shared at most", f"{different}, two by two"))
     largest = max(view.p_value for view in honest)
     tables = f"{count(len(study.chance), 'table')} without groups"
+    worst = max(honest, key=lambda view: view.p_value)
+    bound = counted_bound(worst.p_value, worst.n_tables, worst.n_ideas)
+    tables = f"fitted tail; {bound}" if bound else tables
     tiles.append(Tile(f"p {compared(largest)}", "against chance", tables))
     # NaN where samples were not tried yet, and then it is the least.
     least = float(np.min([view.stability for view in honest]))
@@ -143,6 +154,8 @@ def _truths(study: Study) -> list[dict[str, Any]]:
 
 #: Finders without subspaces.
 BASELINES = of_role("baseline")
+#: Ideas of a group that no plain clustering looks for.
+OTHER_IDEAS = ("classes", "shapes")
 
 
 class Origin(NamedTuple):
@@ -196,26 +209,48 @@ def answer(study: Study) -> str:
     if not tried:
         return "No baseline has a result to compare with."
     honest = {view.number for view in study.significant_views}
-    who = _joined([BASELINES[name].spoken or name for name in tried])
     if not honest:
-        return f"Neither {who} nor any finder of subspaces found more here than chance would give."
-    hidden = [o.number for o in origins(study) if o.number in honest and not o.plain]
-    if not hidden:
         return (
-            f"Nothing that plain clustering had not seen: {who}, in all features at once, found "
-            f"{'this grouping' if len(honest) == 1 else 'each of the groupings'} too. What "
-            "subspaces add here is which features make the clusters."
+            f"Neither plain clustering ({_spoken(tried)}) nor any other finder found more here "
+            "than chance would give."
         )
-    known = len(honest) - len(hidden)
-    seen = (
-        f"found {known} of the {count(len(honest), 'grouping')}" if known else "found none of them"
-    )
-    only = _joined([str(n) for n in hidden])
-    return (
-        f"In all features at once, {who} {seen}; view{'s' * (len(hidden) > 1)} {only} "
-        f"{'were' if len(hidden) > 1 else 'was'} found only by finders that look for subspaces."
-    )
+    own = [origin for origin in origins(study) if origin.number in honest]
+    hidden = [origin.number for origin in own if not origin.plain]
+    found = [name for name in tried if any(name in origin.plain for origin in own)]
+    missed = [name for name in tried if name not in found]
+    less = f" ({_spoken(missed)} did not)" if missed else ""
+    if not hidden:
+        each = "this grouping" if len(honest) == 1 else "each of the groupings"
+        everyone = all(set(origin.plain) >= set(found) for origin in own)
+        one_of = "" if everyone else "one or another of "
+        return (
+            f"Nothing that plain clustering had not seen: {one_of}{_spoken(found)}, in all "
+            f"features at once, found {each} too{less}. What the other finders add here is which "
+            "features make the clusters."
+        )
+    if not found:
+        seen = f"In all features at once, {_spoken(tried)} found none of them"
+    else:
+        known = len(honest) - len(hidden)
+        seen = (
+            f"In all features at once, {_spoken(found)} found {known} of the "
+            f"{count(len(honest), 'grouping')}{less}"
+        )
+    other = [v.number for v in study.views if v.number in hidden and v.idea in OTHER_IDEAS]
+    plain = [n for n in hidden if n not in other]
+    parts = [seen]
+    if plain:
+        parts.append(f"{_views_were(plain)} found only by finders that look for subspaces")
+    if other:
+        parts.append(f"{_views_were(other)} found by following another idea of a group")
+    return f"{'; '.join(parts)}."
 
 
-def _joined(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+def _views_were(numbers: list[int]) -> str:
+    several = len(numbers) > 1
+    named = joined([str(n) for n in numbers])
+    return f"view{'s' * several} {named} {'were' if several else 'was'}"
+
+
+def _spoken(names: list[str]) -> str:
+    return joined([BASELINES[name].spoken or name for name in names])

@@ -30,17 +30,28 @@ function unpack(text, wide) {
 const N = data.rows.length;
 const views = data.views.map((view) => ({
   number: view.number,
+  name: view.name,
   k: view.k,
+  levels: view.levels,
+  pale: new Set(view.pale),
+  cut: null, /* the level that is shown: null is the view's own */
   labels: Int32Array.from(unpack(view.labels, true), (label) => label - 1),
   sure: unpack(view.sure, false),
   x: unpack(view.x, true),
   y: unpack(view.y, true),
   several: new Map(view.several),
 }));
-const isIn = (view, row, cluster) =>
-  view.several.has(row) ? view.several.get(row).includes(cluster) : view.labels[row] === cluster;
-const clustersOf = (view, row) => view.several.get(row) || [view.labels[row]];
+/* What a row's cluster is called at a level, and its colour: that of the first cluster in it. */
+const labelOf = (view, row, cut = view.cut) => (cut && view.labels[row] >= 0 ? cut.to[view.labels[row]] : view.labels[row]);
+const hueOf = (view, number, cut = view.cut) => (cut && number >= 0 ? cut.hues[number] : number);
+const isIn = (view, row, cluster, cut = null) =>
+  !cut && view.several.has(row) ? view.several.get(row).includes(cluster) : labelOf(view, row, cut) === cluster;
+const clustersOf = (view, row) => (!view.cut && view.several.get(row)) || [labelOf(view, row)];
+const isPale = (view, number) => !view.cut && view.pale.has(number);
 const paint = (letter, number) => (number < 0 ? "none" : letter + (number % HUES));
+/* People count from 1. */
+const called = (number) => (number < 0 ? "none" : number + 1);
+const fromOne = (label) => (label < 0 ? -1 : label + 1);
 const badge = (number) => make("span", { class: `badge ${paint("v", number - 1)}` }, number);
 const rowsWord = (n) => (n === 1 ? "1 row" : `${n.toLocaleString("en").replaceAll(",", "\u202f")} rows`);
 
@@ -75,11 +86,12 @@ document.addEventListener("keydown", (event) => { if (event.key === "Escape") sh
 /* Files. */
 const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 function csv(rows) {
-  const head = ["row", ...views.map((view) => `view_${view.number}`)];
+  const cuts = views.filter((view) => view.cut);
+  const head = ["row", ...views.map((view) => view.name), ...cuts.map((view) => `${view.name}_at_${view.cut.k}`)];
   const lines = [head.join(",")];
   for (const i of rows) {
-    const name = data.cells ? quoted(data.cells[i]) : data.rows[i];
-    lines.push([name, ...views.map((view) => view.labels[i])].join(","));
+    const name = data.cells ? quoted(data.cells[i]) : data.rows[i] + 1;
+    lines.push([name, ...views.map((view) => fromOne(view.labels[i])), ...cuts.map((view) => fromOne(labelOf(view, i)))].join(","));
   }
   return `${lines.join("\n")}\n`;
 }

@@ -84,7 +84,8 @@ function scatter(canvas) {
       for (let i = 0; i < N; i++) {
         if (!wanted(i)) continue;
         const [x, y] = spot(i, width, height);
-        const label = view.labels[i];
+        const label = labelOf(view, i);
+        pen.globalAlpha = isPale(view, label) ? 0.35 * strength : strength;
         pen.beginPath();
         pen.arc(x, y, label < 0 ? radius - 0.5 : radius, 0, 7);
         if (label < 0) {
@@ -92,7 +93,7 @@ function scatter(canvas) {
           pen.lineWidth = 1;
           pen.stroke();
         } else {
-          pen.fillStyle = hues[label % HUES];
+          pen.fillStyle = hues[hueOf(view, label) % HUES];
           pen.fill();
         }
       }
@@ -103,7 +104,7 @@ function scatter(canvas) {
     } else dots(() => true, N > 2500 ? 0.6 : 0.75);
     pen.globalAlpha = 1;
     for (let i = 0; i < N; i++) {
-      const label = view.labels[i];
+      const label = labelOf(view, i);
       if (label < 0) continue;
       const [x, y] = spot(i, width, height);
       const sum = centres.get(label) || [0, 0, 0];
@@ -119,9 +120,9 @@ function scatter(canvas) {
       const y = !shake ? middle : middle < 40 ? middle + 24 : middle - 24;
       pen.lineWidth = 4;
       pen.strokeStyle = card;
-      pen.strokeText(label, x, y);
+      pen.strokeText(called(label), x, y);
       pen.fillStyle = ink;
-      pen.fillText(label, x, y);
+      pen.fillText(called(label), x, y);
     }
     if (frame) {
       const [x, y, w, h] = bounds(frame);
@@ -201,6 +202,40 @@ function scatter(canvas) {
 }
 each(".scatter", scatter);
 
+/* The clusters of a view merged to another level: the picture and its legend follow. */
+each("[data-legend]", (legend) => {
+  const view = views.find((v) => v.number === Number(legend.dataset.legend));
+  view.legend = legend;
+  view.own = [...legend.querySelectorAll(".cluster:not(.none)")];
+});
+function cutAt(view, k) {
+  view.cut = view.levels.find((level) => level.k === k) || null;
+  const merged = (_, number) => {
+    const parts = view.cut.to.flatMap((to, own) => (to === number ? [own + 1] : []));
+    const button = make("button", {
+      type: "button", class: `cluster ${paint("k", view.cut.hues[number])}`, "data-view": view.number,
+      "data-cluster": number, "data-level": k, "data-tip": `clusters ${parts.join(", ")} of the view`,
+      "aria-label": `Select the rows of cluster ${number + 1} of ${k} of view ${view.number}`,
+    });
+    button.append(make("span", { class: "dot" }), called(number));
+    return button;
+  };
+  view.legend.querySelectorAll(".cluster:not(.none)").forEach((button) => button.remove());
+  view.legend.prepend(...(view.cut ? Array.from({ length: k }, merged) : view.own));
+  each(`[data-cut][data-view="${view.number}"]`, (mark) => {
+    const isShown = Number(mark.dataset.cut) === k;
+    if (mark.tagName === "BUTTON") mark.setAttribute("aria-pressed", isShown);
+    else mark.classList.toggle("shown", isShown);
+  });
+  tell();
+  redraw();
+}
+each("[data-cut]", (mark) => {
+  const view = views.find((v) => v.number === Number(mark.dataset.view));
+  mark.addEventListener("click", () => cutAt(view, Number(mark.dataset.cut)));
+  if (mark.tagName !== "BUTTON") mark.classList.toggle("shown", Number(mark.dataset.cut) === view.k);
+});
+
 /* Distances of the results: dark = the same. */
 function matrix(canvas) {
   const n = data.results.length;
@@ -249,7 +284,7 @@ function split(pair) {
   const label = (k, n) => {
     const isNone = k === n - 1;
     const node = make("span", { class: `cluster ${isNone ? "none" : paint("k", k)}` });
-    node.append(make("span", { class: "dot" }), isNone ? "none" : k);
+    node.append(make("span", { class: "dot" }), isNone ? "none" : called(k));
     return node;
   };
   const head = make("tr");

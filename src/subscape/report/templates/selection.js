@@ -48,10 +48,10 @@ function mixture(view, rows) {
   let x = 0;
   for (const k of order) {
     const width = (100 * counts.get(k)) / total;
-    bar.append(draw("rect", { x, y: 0, width, height: 9, class: paint("k", k) }));
+    bar.append(draw("rect", { x, y: 0, width, height: 9, class: paint("k", hueOf(view, k)) }));
     x += width;
   }
-  const words = order.map((k) => `${k < 0 ? "none" : k}: ${counts.get(k)}`).join(", ");
+  const words = order.map((k) => `${called(k)}: ${counts.get(k)}`).join(", ");
   const box = make("div", { "data-mix": view.number });
   box.append(badge(view.number), bar, make("span", { class: "muted" }, words));
   return box;
@@ -59,24 +59,25 @@ function mixture(view, rows) {
 
 function person(row) {
   const line = make("tr");
-  line.append(make("th", { scope: "row" }, data.rows[row]));
+  line.append(make("th", { scope: "row" }, data.rows[row] + 1));
   if (data.ids) line.append(make("td", {}, data.ids[row]));
   for (const view of views) {
     const cell = make("td", { title: `${view.sure[row]} % sure` });
     for (const k of clustersOf(view, row)) {
-      cell.append(make("span", { class: `pip ${paint("k", k)}` }, k < 0 ? "none" : k), " ");
+      cell.append(make("span", { class: `pip ${paint("k", hueOf(view, k))}` }, called(k)), " ");
     }
     line.append(cell);
   }
   return line;
 }
 
-each(".cluster", (button) =>
-  button.addEventListener("click", (event) => {
-    const view = views.find((v) => v.number === Number(button.dataset.view));
-    const cluster = Number(button.dataset.cluster);
-    choose((i) => isIn(view, i, cluster), event.shiftKey);
-  }));
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.("button.cluster");
+  if (!button) return;
+  const view = views.find((v) => v.number === Number(button.dataset.view));
+  const level = view.levels.find(({ k }) => k === Number(button.dataset.level)) || null;
+  choose((i) => isIn(view, i, Number(button.dataset.cluster), level), event.shiftKey);
+});
 $("clear").addEventListener("click", () => choose(() => false));
 $("chosen-csv").addEventListener("click", () => download("selected.csv", csv(chosenRows())));
 $("fold").addEventListener("click", () => {
