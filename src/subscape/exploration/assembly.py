@@ -14,7 +14,7 @@ from subscape.validation.criteria import smallest_cluster
 from .assess import N_WITHIN, NullMaxima, ViewStability, cluster_scores
 from .boxes import BoxScorer
 from .candidates import Candidate, groupings, row_distances
-from .explain import facts, in_table_columns, own_features, sentence
+from .explain import facts, feature_evidence, in_table_columns, own_features, sentence
 from .ideas import IdeaView, is_version
 from .information import redundancy
 from .known import agreement
@@ -295,7 +295,8 @@ def make_view(
     if isinstance(job.scorer, BoxScorer) and one.idea is None:
         own = job.scorer.boxes(labels, memberships).own
     clustering, information = in_table_columns(job.table, job.ready, memberships, assigned, own)
-    listed = facts(job.searched, job.ready, clustering, information, memberships)
+    told = None if provisional else feature_evidence(job.ready, labels, len(memberships))
+    listed = facts(job.searched, job.ready, clustering, information, memberships, told)
     again = one.again
     nothing = np.full(len(order), np.nan)
     n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)

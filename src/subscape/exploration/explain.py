@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -12,8 +12,9 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import count
 from subscape.core.prototypes import describe, interval_text
 from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
-from subscape.core.types import BoolArray, FloatArray
+from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.tables.table import Table
+from subscape.validation.features import feature_tests
 
 from .preparation import Prepared
 
@@ -23,8 +24,12 @@ TELLING = 0.3
 SHARE_OF_BEST = 0.2
 #: Spreads are floored at this share of the column's own.
 SMALLEST_SPREAD = 1e-3
+#: Features are named for sure up to this rate of false discoveries.
+FALSE_DISCOVERIES = 0.05
 #: Features named in a sentence.
 NAMED = 5
+#: Rows of a cluster from which its features can be tested.
+FEWEST_TESTED = 2
 #: Facts kept for a cluster, the most telling; the relevance of all features is in its clustering.
 MOST_FACTS = 1000
 
@@ -53,6 +58,12 @@ class FeatureFact:
         Its share in the cluster and among the other rows.
     imputed : float
         Share of the cluster's cells that were missing.
+    q_value : float or None
+        False discovery rate at which the feature is named, decided on rows and values that did not
+        make the cluster (:func:`subscape.validation.feature_tests`); None where that was not asked.
+    effect_low, effect_high : float or None
+        Interval (95 %) of the difference, computed so: in standard deviations, of columns with two
+        values in shares.
     """
 
     feature: str
@@ -67,6 +78,14 @@ class FeatureFact:
     share: float | None = None
     elsewhere: float | None = None
     imputed: float = 0.0
+    q_value: float | None = None
+    effect_low: float | None = None
+    effect_high: float | None = None
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether rows and values that did not make the cluster show the difference, too."""
+        return self.q_value is None or self.q_value <= FALSE_DISCOVERIES
 
     def words(self) -> str:
         """The fact as a few words."""
@@ -169,12 +188,51 @@ def _level_terms(ready: Prepared, X: FloatArray, present: BoolArray, rows: BoolA
     return terms
 
 
+class FeatureEvidence(NamedTuple):
+    """Which features tell each cluster, by rows and values that did not make it.
+
+    Arrays of shape (n_clusters, n_features): the rate of false discoveries at which a feature is
+    named, and the interval of its effect (NaN where none was computed).
+    """
+
+    q_value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+def feature_evidence(ready: Prepared, labels: IntArray, n_clusters: int) -> FeatureEvidence:
+    """Test the columns of the prepared table, and fold them to the features of the table.
+
+    A nominal feature counts by its most telling level.
+    """
+    shape = (n_clusters, ready.n_features)
+    found = FeatureEvidence(np.ones(shape), np.full(shape, np.nan), np.full(shape, np.nan))
+    numbers, sizes = np.unique(labels[labels >= 0], return_counts=True)
+    if len(numbers) < 2 or sizes.min() < FEWEST_TESTED:
+        return found
+    X = np.where(ready.absent[:, ready.origin], np.nan, ready.X)
+    tested = feature_tests(X, labels, origin=ready.origin)
+    for row, k in enumerate(tested.clusters.tolist()):
+        order = np.argsort(-tested.p_value[row], kind="stable")  # the most telling one last
+        for j in order:
+            feature = ready.origin[j]
+            found.q_value[k, feature] = tested.q_value[row, j]
+            found.low[k, feature] = tested.low[row, j]
+            found.high[k, feature] = tested.high[row, j]
+    return found
+
+
+def _or_none(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
 def facts(
     table: Table,
     ready: Prepared,
     clustering: SubspaceClustering,
     information: FloatArray,
     memberships: BoolArray,
+    told: FeatureEvidence | None = None,
 ) -> tuple[tuple[FeatureFact, ...], ...]:
     """Facts about every cluster, the most telling feature first; features not searched left out.
 
@@ -212,6 +270,12 @@ def facts(
                 }
             else:
                 fact |= _typical_level(table, name, rows)
+            if told is not None:
+                fact |= {
+                    "q_value": float(told.q_value[k, j]),
+                    "effect_low": _or_none(told.low[k, j]),
+                    "effect_high": _or_none(told.high[k, j]),
+                }
             listed.append(FeatureFact(**fact))
         every.append(tuple(listed))
     return tuple(every)
@@ -263,10 +327,14 @@ def sentence(
     """``cluster 2: 214 rows (21 %); age in [31, 44], colour = red (80 %, others 12 %)``.
 
     ``number`` is the cluster's in Python, from 0; people count from 1.
-    ``n_own`` is the number of its own features where not all of them are listed.
+    ``n_own`` is the number of its own features where not all of them are listed. Features that only
+    the rows that made the cluster show are not named, unless there is no other.
     """
     own = [fact for fact in listed if fact.is_own]
-    parts = [fact.words() for fact in own[:NAMED]]
+    sure = [fact for fact in own if fact.is_sure]
+    parts = [fact.words() for fact in sure[:NAMED]]
+    if not sure and own:
+        parts = [f"perhaps {fact.words()}" for fact in own[:1]]
     more = (len(own) if n_own is None else n_own) - len(parts)
     if more > 0:
         parts.append(f"and {count(more, 'more feature')}")

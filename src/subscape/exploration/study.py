@@ -771,7 +771,8 @@ def clusters_csv(study: Study) -> str:
     """One line per view, cluster and feature; clusters are counted from 1."""
     head = [
         "view", "cluster", "rows", "stability", "p_value", "feature", "own", "information",
-        "low", "high", "effect", "level", "share", "elsewhere", "imputed",
+        "low", "high", "effect", "effect_low", "effect_high", "q_value", "level", "share",
+        "elsewhere", "imputed",
     ]  # fmt: skip
 
     def lines() -> Any:
@@ -783,7 +784,8 @@ def clusters_csv(study: Study) -> str:
                     yield [
                         view.number, k + 1, size, *map(_short, trust), harmless(fact.feature),
                         int(fact.is_own), _short(fact.information), _short(fact.low),
-                        _short(fact.high), _short(fact.effect),
+                        _short(fact.high), _short(fact.effect), _short(fact.effect_low),
+                        _short(fact.effect_high), _short(fact.q_value),
                         "" if fact.level is None else harmless(fact.level),
                         _short(fact.share), _short(fact.elsewhere), _short(fact.imputed),
                     ]  # fmt: skip
