@@ -10,6 +10,7 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from subscape.core.checks import check_n_jobs
 from subscape.core.errors import LostWorkerError
 
 from .distributed import Lost, Shared, active_client, from_cluster, is_on_worker
@@ -69,6 +70,7 @@ def _finished(
     n_jobs: int | None,
     threads: bool,
 ) -> Generator[tuple[int, Any], None, None]:
+    check_n_jobs(n_jobs)
     client = None if n_jobs == 1 or len(calls) < 2 else active_client()
     if client is not None:
         yield from from_cluster(client, function, calls)
