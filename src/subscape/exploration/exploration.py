@@ -13,6 +13,7 @@ import numpy as np
 
 from subscape.core.checks import check_n_jobs
 from subscape.core.errors import SubscapeError
+from subscape.files.leftovers import remove_leftovers
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
@@ -191,6 +192,7 @@ class Exploration:
         journal = None
         if self.folder is not None:
             check_plan(self.folder, self.plan, table, self.given, len(self.rows), resume)
+            remove_leftovers(self.folder)
             self.store = RunStore(self.folder)
             journal = self.folder / "decisions.jsonl"
         self.journal = Journal(journal)

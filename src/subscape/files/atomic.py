@@ -18,7 +18,7 @@ def write_atomically(
         raise FileExistsError(f"{target} exists; pass force=True (--force) to replace it")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"the folder {target.parent} does not exist")
-    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    handle, beside = tempfile.mkstemp(prefix=f".{target.name}.{os.getpid()}-", dir=target.parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             write(stream)

@@ -14,6 +14,7 @@ from subscape.core.checks import check_n_jobs
 from subscape.core.errors import LostWorkerError
 
 from .distributed import Lost, Shared, active_client, from_cluster, is_on_worker
+from .orphans import Parent, end_with
 
 __all__ = ["Lost", "Shared", "finished", "in_order"]
 
@@ -116,6 +117,7 @@ def _from_processes(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[tuple[int, Any]]:
     waiting = {i: _plain(call) for i, call in enumerate(calls)}
+    parent = Parent.here()
     while waiting:
         begun: list[int] = []
 
@@ -123,7 +125,7 @@ def _from_processes(
             for i, call in list(waiting.items()):
                 begun.append(i)
                 # Tables are arguments of their own, which processes map instead of copying.
-                yield delayed(_numbered)(i, function, *call)
+                yield delayed(_in_worker)(parent, i, function, *call)
 
         runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         try:
@@ -167,9 +169,9 @@ def _alone(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
         # With n_jobs=1 joblib would stay in this process.
         with _deaf_workers():
             outcomes = Parallel(n_jobs=2, backend="loky", return_as="generator")(
-                [delayed(function)(*call)]
+                [delayed(_in_worker)(Parent.here(), 0, function, *call)]
             )
-        (result,) = outcomes
+        ((_, result),) = outcomes
     except Exception as error:
         if type(error).__name__ not in DEAD_WORKER:
             raise
@@ -178,6 +180,11 @@ def _alone(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
 
 
 def _numbered(i: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+    return i, function(*call)
+
+
+def _in_worker(parent: Parent, i: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+    end_with(parent)
     return i, function(*call)
 
 
