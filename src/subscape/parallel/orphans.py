@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 import time
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 #: Seconds between two looks at whether the parent still lives.
@@ -81,10 +82,8 @@ def _lives(pid: int) -> bool:
 
 def _ask_for_signal() -> None:
     set_parent_death_signal = 1
-    try:
+    with suppress(OSError, AttributeError):  # a C library without it: the thread looks
         ctypes.CDLL(None).prctl(set_parent_death_signal, int(signal.SIGKILL), 0, 0, 0)
-    except (OSError, AttributeError):
-        pass  # a C library without it: the thread looks
 
 
 def _wait(pid: int) -> None:
