@@ -86,14 +86,14 @@ class Recipe:
         """The column for these values: numbers, or texts with None where missing."""
         if self.levels is not None:
             absent = np.array([value is None for value in values])
-            numbers = np.isin(values.astype(str), self.levels) * self.height
+            numbers: FloatArray = np.isin(values.astype(str), self.levels) * self.height
             numbers[absent] = np.nan
         else:
             numbers = values.astype(np.float64)
             if self.low is not None and self.high is not None:
                 numbers[(numbers < self.low) | (numbers > self.high)] = np.nan
             if self.power:
-                numbers = np.ldexp(numbers, -self.power)
+                numbers = np.asarray(np.ldexp(numbers, -self.power), dtype=np.float64)
             if self.offset is not None:
                 numbers = _straightened(numbers, self.offset, self.root)
         return np.asarray((numbers - self.centre) / self.scale, dtype=np.float64)
