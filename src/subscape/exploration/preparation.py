@@ -86,7 +86,8 @@ class Recipe:
         """The column for these values: numbers, or texts with None where missing."""
         if self.levels is not None:
             absent = np.array([value is None for value in values])
-            numbers: FloatArray = np.isin(values.astype(str), self.levels) * self.height
+            found = np.isin(values.astype(str), self.levels)
+            numbers = np.where(found, self.height, 0.0).astype(np.float64)
             numbers[absent] = np.nan
         else:
             numbers = values.astype(np.float64)
