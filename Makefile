@@ -10,7 +10,7 @@ SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx")
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: help setup demo test test-page lint bench bench-full clean
+.PHONY: help setup demo test test-page lint mutants bench bench-full clean
 .DEFAULT_GOAL := help
 
 help:
@@ -19,6 +19,7 @@ help:
 	@echo "make test-page  run the page in a browser (needs chromium and chromedriver)"
 	@echo "make setup   install everything for development at once"
 	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make mutants  change the code at random places and see if the tests notice (SAMPLE=60)"
 	@echo "make bench   run the benchmarks at small sizes and write benchmarks/RESULTS.md (20 min)"
 	@echo "make bench-full  the same at the sizes of the goals (many hours)"
 	@echo "make clean   remove .venv, builds and caches"
@@ -42,6 +43,12 @@ lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# SAMPLE: how many changes; PACKAGES: where, e.g. PACKAGES="exploration report".
+SAMPLE ?= 60
+mutants: $(VENV)/.installed
+	$(BIN)/python benchmarks/mutants.py --sample $(SAMPLE) $(if $(PACKAGES),--packages $(PACKAGES)) \
+		--json benchmarks/results/mutants.json
 
 bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/suite.py

@@ -43,7 +43,7 @@ DEAF = """
 SLEEP = "time.sleep(60)"
 
 
-def interrupted(command, ready, group=False):
+def interrupted(command, ready, group=False, number=signal.SIGINT):
     """Start, wait until it is ready, press Ctrl-C; what it said, its exit code and how long."""
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
@@ -54,7 +54,7 @@ def interrupted(command, ready, group=False):
     try:
         ready(process)
         began = time.monotonic()
-        (os.killpg if group else os.kill)(process.pid, signal.SIGINT)
+        (os.killpg if group else os.kill)(process.pid, number)
         said, errors = process.communicate(timeout=60)
         return said, errors, process.returncode, time.monotonic() - began
     finally:
@@ -72,6 +72,18 @@ def test_the_end_is_written_once_and_soon(busy, thread):
     command = [sys.executable, "-c", FRAME.replace("{busy}", busy.strip("\n").lstrip())]
     said, errors, code, seconds = interrupted(command, ready)
     assert (said, errors, code) == (f"written {thread}\n", "", 130)
+    assert seconds < SECONDS
+
+
+@pytest.mark.parametrize(("busy", "thread"), [(SLEEP, "MainThread"), (STUCK, "prompt stop")])
+def test_sigterm_is_answered_like_ctrl_c(busy, thread):
+    def ready(process):
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.2)
+
+    command = [sys.executable, "-c", FRAME.replace("{busy}", busy)]
+    said, errors, code, seconds = interrupted(command, ready, number=signal.SIGTERM)
+    assert (said, errors, code) == (f"written {thread}\n", "", 143)
     assert seconds < SECONDS
 
 

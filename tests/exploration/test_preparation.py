@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
+from subscape.datasets import planted_views
 from subscape.exploration.new_rows import like_before
-from subscape.exploration.preparation import fill, prepare
+from subscape.exploration.preparation import Recipe, fill, prepare, shown_numbers
 from subscape.tables import Table
 
 
@@ -90,3 +91,117 @@ def test_gaps_are_filled_from_columns_that_go_with_theirs():
     error = np.sqrt(np.square(holed - whole)[gone].mean())
     assert error < 0.3  # their mean would miss by 1
     np.testing.assert_array_equal(holed[~gone], whole[~gone])
+
+
+# -- gross errors ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [12, 1, 2, 3, 4, 5])
+def test_one_wrong_cell_is_set_aside_and_named(seed):
+    X = planted_views(300, 8, n_clusters=(3, 2), random_state=seed).X
+    clean = prepare(Table.from_array(X))
+    for j in range(8):
+        wrong = X.copy()
+        wrong[17, j] = -99.0
+        ready = prepare(Table.from_array(wrong))
+        assert ready.absent.sum() == 1 and ready.absent[17, j]
+        assert any("1 cell far beyond" in n and f"'x{j}' (-99)" in n for n in ready.notes)
+        others = np.arange(300) != 17
+        np.testing.assert_allclose(ready.X[others], clean.X[others], atol=0.05)
+        assert abs(ready.X[17, j]) < 3.5
+
+
+def test_what_is_set_aside_is_missing_in_new_rows_too():
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    X[5, 1] = 1e6
+    table = Table.from_array(X)
+    again = like_before(prepare(table).recipes, table)
+    assert np.isnan(again).sum() == 1 and np.isnan(again[5, 1])
+
+
+HEAVY = {
+    "t3": lambda rng, shape: rng.standard_t(3, shape),
+    "log-normal": lambda rng, shape: rng.lognormal(0, 1.5, shape),
+    "poisson": lambda rng, shape: rng.poisson(2, shape).astype(float),
+    "exponential": lambda rng, shape: rng.exponential(size=shape),
+    "normal": lambda rng, shape: rng.normal(size=shape),
+}
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_long_tails_are_no_gross_errors(name):
+    rng = np.random.default_rng(1)
+    tables = [HEAVY[name](rng, (n, 8)) for n in (50, 300) for _ in range(20)]
+    assert sum(int(prepare(Table.from_array(X)).absent.sum()) for X in tables) <= 2
+
+
+def test_many_far_cells_are_a_group_and_stay():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 3))
+    X[:30, 0] += 500
+    assert not prepare(Table.from_array(X)).absent.any()
+
+
+# -- scales ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("power", [-990, -400, 400, 990])
+def test_powers_of_two_leave_no_trace(power):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.normal(size=(80, 3)), rng.gamma(4, size=80)])
+    near, far = (prepare(Table.from_array(each)) for each in (X, np.ldexp(X, power)))
+    np.testing.assert_allclose(far.X, near.X, rtol=1e-12, atol=1e-12)
+    assert far.notes == near.notes
+    again = like_before(far.recipes, Table.from_array(np.ldexp(X, power)))
+    np.testing.assert_allclose(again, far.X, atol=1e-12)
+
+
+def test_columns_of_very_different_scales_and_the_ends_of_the_range():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-1, 1, size=(60, 4))
+    wild = X * [1e300, 1e-300, 1.0, 1e308]
+    ready = prepare(Table.from_array(wild))
+    np.testing.assert_allclose(ready.X, prepare(Table.from_array(X)).X, atol=1e-9)
+    numbers, powers = shown_numbers(Table.from_array(wild), ready)
+    assert np.abs(numbers).max() <= 1 and powers[2] == 0
+    np.testing.assert_array_equal(np.ldexp(numbers, powers), wild)
+
+
+def test_pixels_share_a_unit_at_every_scale():
+    X = np.random.default_rng(0).integers(0, 256, size=(200, 10)).astype(float)
+    X[0], X[1] = 0, 255
+    near, far = (prepare(Table.from_array(each)) for each in (X, np.ldexp(X, -900)))
+    np.testing.assert_allclose(far.X, near.X, atol=1e-12)
+    assert any("one unit" in note for note in far.notes)
+
+
+# -- shapes ---------------------------------------------------------------------------------------
+
+
+def shape_of(column):
+    recipe = prepare(Table.from_array(np.column_stack([column, column[::-1]]))).recipes[0]
+    return "as is" if recipe.offset is None else "root" if recipe.root else "log"
+
+
+def test_columns_take_the_likeliest_shape():
+    rng = np.random.default_rng(0)
+    assert shape_of(rng.lognormal(size=1000)) == "log"
+    assert shape_of(np.square(rng.normal(2.5, 0.9, 1000))) == "root"
+    assert shape_of(rng.normal(10, 1, 1000)) == "as is"
+    assert shape_of(rng.normal(0, 1, 1000) ** 3) == "as is"  # negative numbers have no logarithm
+    assert shape_of(np.r_[0.0, rng.lognormal(size=999)]) == "log"
+
+
+def test_groups_are_no_reason_to_bend_a_column():
+    rng = np.random.default_rng(0)
+    for share in (0.05, 0.2, 0.5):
+        far = rng.random(800) < share
+        assert shape_of(np.where(far, 6.0, 2.0) + 0.4 * rng.normal(size=800)) == "as is"
+
+
+@pytest.mark.parametrize("offset, root", [(0.0, False), (0.5, True)])
+def test_shapes_are_replayed_for_new_rows(offset, root):
+    recipe = Recipe("x", offset=offset, root=root, centre=0.25, scale=2.0)
+    values = np.array([0.5, 1.0, 7.0])
+    bent = np.sqrt(values + offset) if root else np.log(values + offset)
+    np.testing.assert_allclose(recipe.apply(values), (bent - 0.25) / 2.0)

@@ -16,6 +16,7 @@ from click.testing import CliRunner
 from sklearn.exceptions import ConvergenceWarning
 from tests.validation.finders import Halves
 
+from subscape.arrays.backend import active
 from subscape.cli.main import cli
 from subscape.core.errors import LostWorkerError, SubscapeError
 from subscape.datasets import planted_axes, planted_views
@@ -253,6 +254,18 @@ def test_a_cluster_by_its_address(cluster):
     with connected(cluster.scheduler_address) as client:
         assert active_client() is client
         assert len({pid for _, (pid, _) in finished(where, [(i, X) for i in range(6)])}) == 2
+
+
+def kernels_of_this_process():
+    return str(os.getpid())
+
+
+def test_workers_with_other_kernels_are_refused(cluster):
+    refused = pytest.raises(SubscapeError, match=r"2 workers of 2 .* here run the kernels of")
+    with refused, connected(cluster.scheduler_address, kernels=kernels_of_this_process):
+        raise AssertionError("they differ")
+    with connected(cluster.scheduler_address, kernels=active):
+        pass
 
 
 def test_a_cluster_that_cannot_be_reached():

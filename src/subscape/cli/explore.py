@@ -18,6 +18,7 @@ from typing import Any
 import click
 import numpy as np
 
+from subscape.arrays.backend import active
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
 from subscape.parallel.interruption import PromptStop, leave
 from subscape.tables.columns import is_number
@@ -84,7 +85,7 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         from subscape.parallel.distributed import connected
 
         # Connected until the command ends, and before the table is read, which may take long.
-        click.get_current_context().with_resource(connected(options["cluster"]))
+        click.get_current_context().with_resource(connected(options["cluster"], kernels=active))
     data = read_table(
         table, options["columns"], options["id_column"], options["transpose"], **of_text(options)
     )

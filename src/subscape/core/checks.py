@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,53 @@ from .errors import SubscapeError, count, listing
 
 #: Squares and sums of squares of values between these bounds stay finite and above zero.
 SMALLEST_SPREAD, LARGEST_VALUE = 1e-100, 1e100
+#: What compiled code and files can hold.
+LARGEST_INTEGER = 2**63 - 1
+#: More jobs than this are a slip of the pen.
+MOST_JOBS = 2**15
+
+
+def check_integers(parameters: Mapping[str, Any], who: str) -> None:
+    """Refuse parameters with integers that compiled code can't hold.
+
+    Parameters
+    ----------
+    parameters : mapping
+        Values by name; others than integers, and lists of them, are left to other checks.
+    who : str
+
+    Examples
+    --------
+    >>> check_integers({"n_clusters": [3, 10**30]}, "NrKMeans")
+    Traceback (most recent call last):
+    ...
+    subscape.core.errors.SubscapeError: NrKMeans: n_clusters has the number \
+1000000000000000000000000000000, which is too large; it must be at most 2**63 - 1
+    """
+    for name, value in parameters.items():
+        for each in value if isinstance(value, (list, tuple)) else (value,):
+            if isinstance(each, int) and abs(each) > LARGEST_INTEGER:
+                sign, end = ("large", "at most 2**63 - 1") if each > 0 else ("small", "positive")
+                raise SubscapeError(
+                    f"{who}: {name} has the number {each}, which is too {sign}; it must be {end}"
+                )
+
+
+def check_n_jobs(n_jobs: int | None) -> None:
+    """Refuse a number of jobs that says nothing.
+
+    >>> check_n_jobs(0)
+    Traceback (most recent call last):
+    ...
+    subscape.core.errors.SubscapeError: n_jobs=0 says nothing; give a number of jobs from 1 on, \
+-1 for one per core, -2 for one less, or None for one
+    """
+    if n_jobs is not None and (n_jobs == 0 or abs(n_jobs) > MOST_JOBS):
+        why = "says nothing" if n_jobs == 0 else f"is out of range (at most {MOST_JOBS})"
+        raise SubscapeError(
+            f"n_jobs={n_jobs} {why}; give a number of jobs from 1 on, -1 for one per core, -2 for "
+            "one less, or None for one"
+        )
 
 
 def check_table(X: Any, who: str, *, sparse: bool = False, missing: bool = False) -> Any:

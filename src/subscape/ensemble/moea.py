@@ -116,7 +116,7 @@ class MOEAPCE(ConsensusMethod):
     _makes_clusters = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": COMMON["n_clusters"],
-        "population": [Interval(Integral, 2, None, closed="left"), None],
+        "population": [Interval(Integral, 2, 10**6, closed="both"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "couple": ["boolean"],
         "mutation_rate": [Interval(Real, 0, 1, closed="both")],

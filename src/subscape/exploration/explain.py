@@ -16,7 +16,7 @@ from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.tables.table import Table
 from subscape.validation.features import feature_tests
 
-from .preparation import Prepared
+from .preparation import Prepared, shown_numbers
 
 #: A feature is one of a cluster's own if it tells at least so many nats about it …
 TELLING = 0.3
@@ -243,7 +243,7 @@ def facts(
     own = own_features(clustering)
     located = None
     if numeric:
-        numbers = table.X.toarray() if sparse.issparse(table.X) else table.X
+        numbers, power = shown_numbers(table, ready)
         whole = AxisSubspaces(np.ones((len(memberships), numbers.shape[1]), dtype=bool))
         located = describe(numbers, SubspaceClustering(sparse.csr_array(memberships), whole))
         ends = _middle(numbers)
@@ -262,10 +262,10 @@ def facts(
             if name in numeric and located is not None:
                 place = numeric[name]
                 fact |= {
-                    "low": float(located.low[k, place]),
-                    "high": float(located.high[k, place]),
-                    "overall_low": float(ends[0, place]),
-                    "overall_high": float(ends[1, place]),
+                    "low": float(np.ldexp(located.low[k, place], power[place])),
+                    "high": float(np.ldexp(located.high[k, place], power[place])),
+                    "overall_low": float(np.ldexp(ends[0, place], power[place])),
+                    "overall_high": float(np.ldexp(ends[1, place], power[place])),
                     "effect": float(located.effect[k, place]),
                 }
             else:

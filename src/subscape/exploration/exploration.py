@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from subscape.core.checks import check_n_jobs
 from subscape.core.errors import SubscapeError
+from subscape.files.leftovers import remove_leftovers
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
@@ -145,6 +147,8 @@ def explore(
         table = table.with_roles(roles)
     if search_rows < 10:
         raise SubscapeError(f"search_rows must be at least 10, got {search_rows}")
+    check_n_jobs(n_jobs)
+    seed_sequence(random_state)
     job = Exploration(
         table, effort=effort, time=time, given=given, truth=truth, search_rows=search_rows,
         folder=folder, resume=resume, n_jobs=n_jobs, random_state=random_state, progress=progress,
@@ -206,6 +210,7 @@ class Exploration:
         journal = None
         if self.folder is not None:
             check_plan(self.folder, self.plan, table, self.given, len(self.rows), resume)
+            remove_leftovers(self.folder)
             self.store = RunStore(self.folder)
             journal = self.folder / "decisions.jsonl"
         self.journal = Journal(journal)

@@ -14,6 +14,7 @@ from scipy.stats import skew
 from subscape.core.errors import SubscapeError, count, listing
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.tables.table import Table
+from subscape.validation.unimodality import is_multimodal
 
 #: A level of a nominal column with fewer rows than this share is pooled with other rare ones.
 RARE = 0.01
@@ -26,9 +27,21 @@ ONE_UNIT = 1.5
 FEWEST_IN_ONE_UNIT = 8
 #: Counts are sparse if more than this share of the cells hold the smallest value.
 MOSTLY = 0.7
-#: A column of positive numbers whose skewness is larger is searched as logarithms, if that at
-#: least halves it.
-SKEWED = 2.0
+#: Columns of positive numbers with less skewness are left as they are.
+SKEWED = 0.5
+#: What a root or a logarithm has to gain: so many units of log-likelihood for each row.
+GAIN_PER_ROW = 0.05
+#: Cells are gross errors if they lie further from the median than so many robust spreads.
+FAR = 10.0
+#: At most so many cells of a column, and of its rows this share, are gross errors.
+MOST_GROSS = 5
+MOST_GROSS_SHARE = 0.02
+#: Shorter columns tell nothing of what is far.
+FEWEST_TO_TELL = 20
+#: Chance that a table without gross errors, whatever its tails, is said to have one.
+GROSS_LEVEL = 0.01
+#: Columns with values beyond two to this power, or all below its inverse, are brought near to one.
+LARGE_POWER = 100
 #: Columns with a larger share of missing cells are not searched.
 MOST_MISSING = 0.8
 #: A number with at most so many different values is scored like the levels of a nominal column.
@@ -47,8 +60,14 @@ class Recipe:
         For an indicator, the texts it stands for.
     height : float
         What an indicator is where it holds.
+    power : int
+        Values are divided by two to this power first.
+    low, high : float or None
+        Values beyond are gross errors, and count as missing.
     offset : float or None
-        For logarithms, what is added before.
+        For logarithms and roots, what is added before.
+    root : bool
+        Square roots in the place of logarithms.
     centre, scale : float
     """
 
@@ -58,18 +77,26 @@ class Recipe:
     offset: float | None = None
     centre: float = 0.0
     scale: float = 1.0
+    power: int = 0
+    low: float | None = None
+    high: float | None = None
+    root: bool = False
 
     def apply(self, values: NDArray[Any]) -> FloatArray:
         """The column for these values: numbers, or texts with None where missing."""
         if self.levels is not None:
             absent = np.array([value is None for value in values])
-            numbers = np.isin(values.astype(str), self.levels) * self.height
+            found = np.isin(values.astype(str), self.levels)
+            numbers = np.where(found, self.height, 0.0).astype(np.float64)
             numbers[absent] = np.nan
         else:
             numbers = values.astype(np.float64)
+            if self.low is not None and self.high is not None:
+                numbers[(numbers < self.low) | (numbers > self.high)] = np.nan
+            if self.power:
+                numbers = np.asarray(np.ldexp(numbers, -self.power), dtype=np.float64)
             if self.offset is not None:
-                smallest = np.finfo(float).tiny
-                numbers = np.log(np.maximum(numbers + self.offset, smallest))
+                numbers = _straightened(numbers, self.offset, self.root)
         return np.asarray((numbers - self.centre) / self.scale, dtype=np.float64)
 
 
@@ -125,9 +152,11 @@ def prepare(table: Table) -> Prepared:
     """Encode, impute and scale the features of a table.
 
     Nominal columns become indicators of their levels, scaled so that each column weighs like one
-    numeric column; rare levels are pooled. Very skewed positive numbers become logarithms. Numeric
-    columns are standardised, unless they look like measurements in one unit, which then keep
-    their relative spreads. Missing cells are filled from the columns that go with theirs.
+    numeric column; rare levels are pooled. Single numbers far beyond all others of their column
+    count as missing. Skewed positive numbers become roots or logarithms, whichever are likelier
+    under one normal distribution, or two. Numeric columns are standardised, unless they look like
+    measurements in one unit, which then keep their relative spreads. Missing cells are filled from
+    the columns that go with theirs.
 
     Parameters
     ----------
@@ -164,17 +193,26 @@ def prepare(table: Table) -> Prepared:
     origin = encoded.origin[keep]
     recipes = _recipes(pooled, table, values, origin)
     numeric = np.array([j for j, r in enumerate(recipes) if r.levels is None], dtype=np.intp)
-    recipes = _logged(values, recipes, numeric, notes)
+    given = absent
+    recipes = _without_gross(values, recipes, numeric, notes)
+    for j in numeric:
+        if recipes[j].low is not None:
+            absent = absent.copy() if absent is given else absent
+            absent[:, origin[j]] |= np.isnan(values[:, j])
+    recipes = _near_one(values, recipes, numeric)
+    power = np.array([recipe.power for recipe in recipes])
+    one_unit = _one_unit(values, numeric, power)
+    if not one_unit:
+        recipes = _straight(values, recipes, numeric, notes)
     # Large offsets cost digits: subtract a value of the column first, exactly.
     start = np.nanmin(values, axis=0)
     values -= start
     centre = np.nanmean(values, axis=0)
     values -= centre
-    scale = _scales(values, numeric, start, notes)
+    scale = _scales(values, numeric, power, one_unit, notes)
     values /= scale
     is_number = np.isin(np.arange(len(recipes)), numeric)
     # Pixels and counts of words mean something together, however few values each of them has.
-    one_unit = len(numeric) >= FEWEST_IN_ONE_UNIT and np.ptp(scale[numeric]) == 0
     n_values = np.full(len(recipes), np.inf) if one_unit else _numbers_of_values(values)
     recipes = [
         replace(recipe, centre=float(start[j] + centre[j]), scale=float(scale[j]))
@@ -182,11 +220,12 @@ def prepare(table: Table) -> Prepared:
     ]
     if np.isnan(values).any():
         fill(values)
-        gone = absent[:, searched]
-        notes.append(
-            f"{count(int(gone.sum()), 'missing cell')} ({gone.mean():.1%} of what is searched) "
-            "filled from the columns that go with theirs, for finders that can't take gaps"
-        )
+        gone = given[:, searched]
+        if gone.any():
+            notes.append(
+                f"{count(int(gone.sum()), 'missing cell')} ({gone.mean():.1%} of what is searched) "
+                "filled from the columns that go with theirs, for finders that can't take gaps"
+            )
     return Prepared(
         X=values,
         recipes=tuple(recipes),
@@ -290,37 +329,227 @@ def _recipes(pooled: Table, table: Table, values: FloatArray, origin: IndexArray
     return recipes
 
 
-def _logged(
+def _straight(
     values: FloatArray, recipes: list[Recipe], numeric: IndexArray, notes: list[str]
 ) -> list[Recipe]:
-    """Very skewed positive columns become logarithms, in place."""
+    """Skewed positive columns become roots or logarithms, in place."""
     if len(numeric) and _are_sparse_counts(values[:, numeric]):
         return recipes
-    logged = list(recipes)
-    names = []
+    straight = list(recipes)
+    names: dict[bool, list[str]] = {False: [], True: []}
     for j in numeric:
         column = values[:, j]
         present = column[~np.isnan(column)]
         smallest = present.min()
         if smallest < 0 or (present == smallest).mean() > MOSTLY:
             continue
-        crooked = float(skew(present - smallest))
-        if not crooked > SKEWED:
+        if not skew(present - smallest) > SKEWED or len(np.unique(present)) <= 2 * FEW_VALUES:
             continue
+        # Where there are zeros, the smallest step that is known stands for what is below it.
         offset = 0.0 if smallest > 0 else float(present[present > 0].min())
-        straight = np.log(present + offset)
-        if abs(float(skew(straight))) > crooked / 2:
+        root = _likelier(present, offset)
+        if root is None:
             continue
-        values[:, j] = np.log(column + offset)
-        logged[j] = replace(recipes[j], offset=offset)
-        names.append(recipes[j].feature)
-    if names:
-        notes.append(f"searched as logarithms, because very skewed: {listing(names)}")
-    return logged
+        values[:, j] = _straightened(column, offset, root)
+        straight[j] = replace(recipes[j], offset=offset, root=root)
+        names[root].append(recipes[j].feature)
+    for root, what in ((False, "logarithms"), (True, "square roots")):
+        if names[root]:
+            notes.append(f"searched as {what}, because skewed: {listing(names[root])}")
+    return straight
+
+
+def _straightened(numbers: FloatArray, offset: float, root: bool) -> FloatArray:
+    smallest = np.finfo(float).tiny
+    above = np.maximum(numbers + offset, smallest)
+    return np.asarray(np.sqrt(above) if root else np.log(above))
+
+
+def _likelier(present: FloatArray, offset: float) -> bool | None:
+    """Whether roots (True) or logarithms (False) make a likelier column; None if neither does.
+
+    Each is a column of one normal distribution, or of two with one spread if that is likelier: so
+    a second group is no reason to bend a column. Columns with several humps stay as they are.
+    """
+    n = len(present)
+    logs = np.log(present + offset)
+    # Densities of the column itself, so with the slope of what it becomes (Box and Cox, 1964).
+    as_logs = _likelihood(logs) - logs.sum()
+    as_roots = _likelihood(2.0 * np.sqrt(present + offset)) - 0.5 * logs.sum()
+    price = GAIN_PER_ROW * n + np.log(n)
+    if max(as_logs, as_roots) <= _likelihood(present) + price or is_multimodal(present):
+        return None
+    return bool(as_roots >= as_logs)
+
+
+def _likelihood(column: FloatArray) -> float:
+    """Log-likelihood, up to a constant, of one normal distribution or of two with one spread.
+
+    The two are those on either side of the best split, each row in its own.
+
+    >>> import numpy as np
+    >>> one = np.random.default_rng(0).normal(size=1000)
+    >>> two = np.r_[one, one + 9]
+    >>> bool(_likelihood(two) - 2 * _likelihood(one) > -2000 * np.log(2) - 20)
+    True
+    """
+    ordered = np.sort(column)
+    n = len(ordered)
+    middle = ordered.mean()
+    ordered = ordered - middle
+    whole = float(np.square(ordered).sum())
+    if whole == 0:
+        return float("-inf")
+    below = np.arange(1, n)
+    sums = np.cumsum(ordered)[:-1]
+    share = below / n
+    within = whole - np.square(sums) * (1.0 / below + 1.0 / (n - below))
+    within = np.maximum(within, 1e-12 * whole)
+    entropy = share * np.log(share) + (1.0 - share) * np.log1p(-share)
+    two = float((entropy - 0.5 * np.log(within / n)).max()) * n - np.log(n)
+    return max(-0.5 * n * float(np.log(whole / n)), two)
+
+
+# -- gross errors and extreme scales ---------------------------------------------------------------
+
+
+def _without_gross(
+    values: FloatArray, recipes: list[Recipe], numeric: IndexArray, notes: list[str]
+) -> list[Recipe]:
+    """Single cells far beyond all others of their columns become missing, in place."""
+    cleaned = list(recipes)
+    found = []
+    for j in numeric:
+        column = values[:, j]
+        limits = _limits(column, GROSS_LEVEL / (MOST_GROSS * len(numeric)))
+        if limits is None:
+            continue
+        low, high = limits
+        gross = (column < low) | (column > high)
+        cells = sorted({float(value) for value in column[gross]}, key=abs, reverse=True)
+        told = listing([f"{cell:.6g}" for cell in cells], 3).replace("'", "")
+        found.append((int(gross.sum()), f"{recipes[j].feature!r} ({told})"))
+        column[gross] = np.nan
+        cleaned[j] = replace(recipes[j], low=low, high=high)
+    if found:
+        number = sum(times for times, _ in found)
+        columns = listing([text for _, text in found]).replace('"', "")
+        notes.append(
+            f"{count(number, 'cell')} far beyond all others of the column set aside as gross "
+            f"{'errors' if number > 1 else 'error'}, as if missing: {columns}"
+        )
+    return cleaned
+
+
+def _limits(column: FloatArray, level: float) -> tuple[float, float] | None:
+    """Between which values a column lies once its gross errors are set aside; None if none are.
+
+    A few cells are gross errors if the gap to all others is wider than the range of these, if they
+    are far from the median in robust spreads, and if no long tail explains them: under one that
+    falls off like any power, logarithms of ratios of neighbours in order are exponential, so that
+    the gap's over the mean of those below it has an F distribution. Positive columns must have the
+    gap in their logarithms too.
+    """
+    present = column[~np.isnan(column)]
+    n = len(present)
+    if n < FEWEST_TO_TELL:
+        return None
+    high, low = float(present.max()), float(present.min())
+    largest = max(abs(low), abs(high))
+    if largest == 0:
+        return None
+    # Near to one, so that no difference overflows.
+    power = int(np.frexp(largest)[1])
+    ordered = np.sort(np.ldexp(present, -power))
+    most = max(1, min(MOST_GROSS, int(MOST_GROSS_SHARE * n)))
+    middle = ordered[n // 2]
+    away = np.abs(ordered - middle)
+    order = np.argsort(-away, kind="stable")
+    for m in range(most, 0, -1):
+        near, far = away[order[m]], away[order[m - 1]]
+        if not far > 2 * near:
+            continue
+        rest = np.sort(ordered[order[m:]])
+        reach = rest[-1] - rest[0]
+        gross = ordered[order[:m]]
+        gap = np.maximum(rest[0] - gross, gross - rest[-1]).min()
+        spread = 1.4826 * float(np.median(np.abs(rest - middle)))
+        if gap <= reach or far <= FAR * spread or spread == 0:
+            continue
+        unlikely = _tail_chance(away[order], m) < level
+        if unlikely and ordered[0] > 0 and gross.min() > rest[-1]:
+            logs = np.log(ordered)
+            unlikely = _tail_chance((logs - logs[n // 2])[::-1][: n // 2], m) < level
+        if unlikely:
+            limits = np.ldexp([rest[0] - reach, rest[-1] + reach], power)
+            return float(limits[0]), float(limits[1])
+    return None
+
+
+def _tail_chance(falling: FloatArray, m: int) -> float:
+    """Chance of the gap after the first m of falling distances, if their tail is a power's."""
+    k = int(np.clip(len(falling) // 10, 5, 30))
+    below = falling[m : m + k + 1]
+    below = below[below > 0]
+    k = len(below) - 1
+    if k < 1:
+        return 1.0
+    usual = float(np.log(below[:-1] / below[-1]).mean())
+    here = m * float(np.log(falling[m - 1] / below[0]))
+    return 0.0 if usual == 0 else float((1.0 + here / (usual * k)) ** -k)
+
+
+def _near_one(values: FloatArray, recipes: list[Recipe], numeric: IndexArray) -> list[Recipe]:
+    """Columns whose squares would leave the range of numbers are divided by powers of two."""
+    near = list(recipes)
+    for j in numeric:
+        power = int(np.frexp(np.nanmax(np.abs(values[:, j])))[1])
+        if abs(power) > LARGE_POWER:
+            values[:, j] = np.ldexp(values[:, j], -power)
+            near[j] = replace(recipes[j], power=power)
+    return near
+
+
+def shown_numbers(table: Table, ready: Prepared) -> tuple[FloatArray, IndexArray]:
+    """The numeric columns of a table as they are told of, without what is set aside.
+
+    Returns
+    -------
+    numbers : array of shape (n_rows, n_numeric)
+        NaN where missing or a gross error; each column divided by two to its power.
+    power : int array of shape (n_numeric,)
+        Zero, but for columns of very large or very small numbers.
+    """
+    numbers = table.X.toarray() if sparse.issparse(table.X) else np.array(table.X)
+    place = {name: j for j, name in enumerate(table.feature_names)}
+    features = [place[name] for name in table.numeric_names]
+    numbers = np.where(ready.absent[:, features], np.nan, numbers)
+    largest = np.fmax.reduce(np.abs(numbers), axis=0, initial=0.0)
+    power = np.frexp(largest)[1].astype(np.intp)
+    power[np.abs(power) <= LARGE_POWER] = 0
+    return np.ldexp(numbers, -power), power
+
+
+# -- how much each column weighs -------------------------------------------------------------------
+
+
+def _one_unit(values: FloatArray, numeric: IndexArray, power: IndexArray) -> bool:
+    """Whether the numbers look like measurements in one unit, such as pixels, or counts."""
+    if len(numeric) < FEWEST_IN_ONE_UNIT:
+        return False
+    numbers = values[:, numeric]
+    first = np.nanmin(numbers, axis=0)
+    reach = np.nanmax(numbers, axis=0) - first
+    first, reach = (
+        np.ldexp(each, power[numeric] - power[numeric].max()) for each in (first, reach)
+    )
+    same_start = np.ptp(first) <= 1e-9 * max(float(np.abs(first).max()), float(reach.max()))
+    same_reach = np.quantile(reach, 0.9) <= ONE_UNIT * np.quantile(reach, 0.1)
+    return bool(same_start and (same_reach or _are_sparse_counts(numbers)))
 
 
 def _scales(
-    values: FloatArray, numeric: IndexArray, start: FloatArray, notes: list[str]
+    values: FloatArray, numeric: IndexArray, power: IndexArray, one_unit: bool, notes: list[str]
 ) -> FloatArray:
     scale = np.ones(values.shape[1])
     if not len(numeric):
@@ -328,14 +557,11 @@ def _scales(
         return scale
     numbers = values[:, numeric]
     spread = np.sqrt(np.nanmean(np.square(numbers), axis=0))
-    reach = np.nanmax(numbers, axis=0) - np.nanmin(numbers, axis=0)
-    first = start[numeric]
-    same_start = np.ptp(first) <= 1e-9 * max(float(np.abs(first).max()), 1.0)
-    same_reach = np.quantile(reach, 0.9) <= ONE_UNIT * np.quantile(reach, 0.1)
-    counts = _are_sparse_counts(numbers)
-    if len(numeric) >= FEWEST_IN_ONE_UNIT and same_start and (same_reach or counts):
-        scale[numeric] = np.sqrt(np.square(spread).mean())
-        alike = "are mostly that value" if counts else "have about one range"
+    if one_unit:
+        unit = power[numeric] - power[numeric].max()
+        shared = np.sqrt(np.square(np.ldexp(spread, unit)).mean())
+        scale[numeric] = np.ldexp(shared, -unit)
+        alike = "are mostly that value" if _are_sparse_counts(numbers) else "have about one range"
         notes.append(
             f"numeric columns begin at one value and {alike}: taken as one unit, they keep their "
             "relative spreads"

@@ -72,6 +72,8 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
     _accepts_missing: ClassVar[bool] = False
     #: A table in files or chunks is passed on as Blocks instead of being read into memory.
     _streams: ClassVar[bool] = False
+    #: Two rows, each of them repeated, are two clusters without a search.
+    _tells_two_rows: ClassVar[bool] = False
     #: Fitted attributes that lie beside the table where that is a tensor.
     _beside: ClassVar[tuple[str, ...]] = ()
     #: Fitted attributes that are set before the search.
@@ -118,6 +120,12 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
         if names is not None:
             self.feature_names_in_ = np.array(names, dtype=object)
         n_rows, n_features = table.shape
+        lowest = table.ranges.low if isinstance(table, Blocks) else table
+        if not hasattr(table, "tocsr") and np.isnan(lowest).all():
+            raise SubscapeError(
+                f"no cell of the {n_rows} x {n_features} table holds a value: all are missing, so "
+                "there is nothing to group"
+            )
         n_clusters = self._most_clusters()
         if n_clusters is not None and n_clusters > n_rows:
             raise SubscapeError(
@@ -183,6 +191,8 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
 
     def _search(self, table: Any, watch: Watch) -> Found:
         seed = seed_sequence(getattr(self, "random_state", None))
+        if self._tells_two_rows and (two := self._two_rows(table)) is not None:
+            return two
         n_features = table.shape[1]
         if not self._drops_constant:
             return self._find(self._prepared(table), seed, watch)
@@ -244,6 +254,33 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
             found = SubspaceClustering.from_labels(labels, bases=point)
             return Found(found, attributes={"flat_dims_": np.zeros(1, np.int64)})
         found = SubspaceClustering.from_labels(labels, n_features=n_features)
+        return Found(found.as_weighted() if self._kind == "weighted" else found)
+
+    def _two_rows(self, table: Any) -> Found | None:
+        """One cluster for each of two rows that make up the whole table; None if there are more."""
+        if isinstance(table, Blocks) or hasattr(table, "tocsr") or (self._most_clusters() or 2) < 2:
+            return None
+        unlike = ((table != table[0]) & ~(np.isnan(table) & np.isnan(table[0]))).any(axis=1)
+        n_unlike = int(unlike.sum())
+        if not 2 <= n_unlike <= len(table) - 2:
+            return None
+        other = table[np.flatnonzero(unlike)[0]]
+        rest = table[unlike]
+        if not ((rest == other) | (np.isnan(rest) & np.isnan(other))).all():
+            return None
+        warnings.warn(
+            "the table has 2 distinct rows: each of them is a cluster over all features that vary",
+            FewDistinctRowsWarning,
+            stacklevel=4,
+        )
+        labels = unlike.astype(np.int64)
+        n_features = table.shape[1]
+        if self._kind == "oriented":
+            point = OrientedSubspaces([np.zeros((n_features, 0))] * 2, complement=True)
+            found = SubspaceClustering.from_labels(labels, bases=point)
+            return Found(found, attributes={"flat_dims_": np.zeros(2, np.int64)})
+        varies = ~self._constant(table) if self._drops_constant else np.ones(n_features, bool)
+        found = SubspaceClustering.from_labels(labels, masks=[varies, varies])
         return Found(found.as_weighted() if self._kind == "weighted" else found)
 
     def _warn_if_few_rows(self, table: Any) -> int | None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Self
 
+from subscape.core.checks import check_integers, check_n_jobs
+from subscape.parallel.seeds import seed_sequence
+
 
 class Published:
     """What every finder, alternative and consensus method of the catalogue can do."""
@@ -44,3 +47,14 @@ which is not in the paper; PROCLUS(refine=True) has it
         from .catalogue import entry_of
 
         return cls(**entry_of(cls).as_published(parameters, cls))
+
+    def _validate_params(self) -> None:
+        """What no parameter may be, then scikit-learn's check of each."""
+        parameters = self.get_params(deep=False)  # type: ignore[attr-defined]
+        seed = parameters.get("random_state")
+        if isinstance(seed, int):
+            seed_sequence(seed)
+        if isinstance(parameters.get("n_jobs"), int):
+            check_n_jobs(parameters["n_jobs"])
+        check_integers(parameters, type(self).__name__)
+        super()._validate_params()  # type: ignore[misc]

@@ -125,7 +125,9 @@ def is_on_worker() -> bool:
 
 
 @contextmanager
-def connected(address: str, seconds: float = CONNECT) -> Iterator[Any]:
+def connected(
+    address: str, seconds: float = CONNECT, kernels: Callable[[], str] | None = None
+) -> Iterator[Any]:
     """Everything with ``n_jobs`` runs on the Dask cluster at this address while inside.
 
     Parameters
@@ -134,6 +136,8 @@ def connected(address: str, seconds: float = CONNECT) -> Iterator[Any]:
         Of the scheduler, such as ``"tcp://10.0.0.5:8786"``.
     seconds : float
         How long to try.
+    kernels : callable, optional
+        Says which kernels run; workers on which it says something else are refused.
     """
     try:
         from distributed import Client
@@ -156,7 +160,7 @@ def connected(address: str, seconds: float = CONNECT) -> Iterator[Any]:
             "is this the address that it tells when it starts?"
         ) from None
     with client:
-        _check_workers(client, address)
+        _check_workers(client, address, kernels)
         with parallel_config(backend="dask", client=client):
             yield client
 
@@ -188,7 +192,9 @@ def _within(seconds: float, function: Callable[[], Any]) -> Any:
         raise TimeoutError(f"no answer within {seconds:g} s") from None
 
 
-def _check_workers(client: Any, address: str, seconds: float = 2.0) -> None:
+def _check_workers(
+    client: Any, address: str, kernels: Callable[[], str] | None, seconds: float = 2.0
+) -> None:
     from subscape.version import __version__
 
     try:
@@ -205,6 +211,17 @@ def _check_workers(client: Any, address: str, seconds: float = 2.0) -> None:
             f"{count(len(other), 'worker')} of {len(versions)} at {address!r} would not give the "
             f"same results: this is subscape {__version__}, and on {place} there is "
             f"{'none' if found is None else found}"
+        )
+    if kernels is None:
+        return
+    here, running = kernels(), client.run(kernels)
+    unlike = {place: found for place, found in running.items() if found != here}
+    if unlike:
+        place, found = next(iter(unlike.items()))
+        raise SubscapeError(
+            f"{count(len(unlike), 'worker')} of {len(running)} at {address!r} would not give the "
+            f"same results: here run the kernels of {here}, and on {place} those of {found}; "
+            "install the same build there, or set SUBSCAPE_KERNELS alike"
         )
 
 

@@ -1,4 +1,4 @@
-"""Ctrl-C that is answered soon, also while a long computation keeps the main thread busy."""
+"""Ctrl-C, and SIGTERM alike, answered soon, also while a long computation goes on."""
 
 from __future__ import annotations
 
@@ -15,12 +15,14 @@ from typing import Any, NoReturn
 PATIENCE = 0.4
 #: Keeps the process that tidies up after workers from saying so.
 QUIET = "ignore:resource_tracker"
-#: What a shell expects of a program that Ctrl-C ended.
-EXIT_CODE = 130
+#: Signals that ask for an end; SIGTERM is what a batch system or a shutdown sends.
+ENDING = (signal.SIGINT, signal.SIGTERM)
+#: What a shell expects of a program that Ctrl-C, or SIGTERM, ended.
+EXIT_CODE = 128 + signal.SIGINT
 
 
 class PromptStop:
-    """While this context lasts, Ctrl-C ends the work within a moment.
+    """While this context lasts, Ctrl-C or SIGTERM ends the work within a moment.
 
     Python raises KeyboardInterrupt between two of its own steps, so that a single call of a
     compiled function may hold it back for as long as it likes; and raised within a callback of such
@@ -41,6 +43,7 @@ class PromptStop:
         self._left = threading.Event()
         self._turn = threading.Lock()
         self._is_active = False
+        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> PromptStop:
         # Signals are for the main thread only; and a job in the background ignores Ctrl-C.
@@ -54,7 +57,9 @@ class PromptStop:
         os.environ["PYTHONWARNINGS"] = f"{self._asked},{QUIET}" if self._asked else QUIET
         self._ear, self._mouth = socket.socketpair()
         self._mouth.setblocking(False)
-        self._before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        for number in ENDING:
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._before[number] = signal.signal(number, _interrupt)
         self._fd_before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
         self._hook_before = threading.excepthook
         threading.excepthook = self._unless_stopped
@@ -76,13 +81,16 @@ class PromptStop:
         else:
             threading.excepthook = self._hook_before
         signal.set_wakeup_fd(self._fd_before)
-        signal.signal(signal.SIGINT, self._before)
+        for number, before in self._before.items():
+            signal.signal(number, before)
         self._mouth.close()
 
     def _listen(self) -> None:
         with self._ear:
             while received := self._ear.recv(64):
-                if signal.SIGINT in received:
+                heard = [number for number in self._before if number in received]
+                if heard:
+                    _asked_by.number = heard[0]
                     break
             else:
                 return
@@ -102,6 +110,20 @@ class PromptStop:
             self._hook_before(failure)
 
 
+class _AskedBy:
+    """The signal that asked for the end."""
+
+    number: int = signal.SIGINT
+
+
+_asked_by = _AskedBy()
+
+
+def _interrupt(number: int, frame: Any) -> NoReturn:
+    _asked_by.number = number
+    raise KeyboardInterrupt
+
+
 def leave() -> NoReturn:
     """End this process and the workers it has, without waiting for anything."""
     pools = sys.modules.get("joblib.externals.loky.reusable_executor")
@@ -111,4 +133,4 @@ def leave() -> NoReturn:
             os.kill(pid, getattr(signal, "SIGKILL", signal.SIGTERM))
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(EXIT_CODE)
+    os._exit(128 + _asked_by.number)

@@ -10,9 +10,11 @@ from typing import Any
 
 from joblib import Parallel, delayed, effective_n_jobs
 
+from subscape.core.checks import check_n_jobs
 from subscape.core.errors import LostWorkerError
 
 from .distributed import Lost, Shared, active_client, from_cluster, is_on_worker
+from .orphans import Parent, end_with
 
 __all__ = ["Lost", "Shared", "finished", "in_order"]
 
@@ -69,6 +71,7 @@ def _finished(
     n_jobs: int | None,
     threads: bool,
 ) -> Generator[tuple[int, Any], None, None]:
+    check_n_jobs(n_jobs)
     client = None if n_jobs == 1 or len(calls) < 2 else active_client()
     if client is not None:
         yield from from_cluster(client, function, calls)
@@ -114,6 +117,7 @@ def _from_processes(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[tuple[int, Any]]:
     waiting = {i: _plain(call) for i, call in enumerate(calls)}
+    parent = Parent.here()
     while waiting:
         begun: list[int] = []
 
@@ -121,7 +125,7 @@ def _from_processes(
             for i, call in list(waiting.items()):
                 begun.append(i)
                 # Tables are arguments of their own, which processes map instead of copying.
-                yield delayed(_numbered)(i, function, *call)
+                yield delayed(_in_worker)(parent, i, function, *call)
 
         runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         try:
@@ -165,9 +169,9 @@ def _alone(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
         # With n_jobs=1 joblib would stay in this process.
         with _deaf_workers():
             outcomes = Parallel(n_jobs=2, backend="loky", return_as="generator")(
-                [delayed(function)(*call)]
+                [delayed(_in_worker)(Parent.here(), 0, function, *call)]
             )
-        (result,) = outcomes
+        ((_, result),) = outcomes
     except Exception as error:
         if type(error).__name__ not in DEAD_WORKER:
             raise
@@ -176,6 +180,11 @@ def _alone(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
 
 
 def _numbered(i: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+    return i, function(*call)
+
+
+def _in_worker(parent: Parent, i: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+    end_with(parent)
     return i, function(*call)
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import islice
 from pickle import PicklingError
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,11 +14,16 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.exceptions import ConvergenceWarning
 
+from subscape.core.checks import check_n_jobs
+
 from .distributed import Carried, Shared, active_client
 from .local import finished
 from .threads import one_blas_thread
 
 Result = TypeVar("Result")
+
+#: Starts that are sent to a cluster at a time.
+MOST_SENT = 1000
 
 
 class Step(NamedTuple):
@@ -152,22 +158,30 @@ def best_of(
         if index == 0 or not watch.out_of_time():
             take(index, run_once(child))
 
-    children = seed.spawn(n_init)
+    def starts() -> Iterator[tuple[int, np.random.SeedSequence]]:
+        # One seed at a time: a million of them would take more time than there may be.
+        for index in range(n_init):
+            if index and watch.out_of_time():
+                return
+            yield index, seed.spawn(1)[0]
+
+    check_n_jobs(n_jobs)
+    todo = starts()
     carried = None if n_init == 1 or n_jobs == 1 else _carried(run_once, watch)
     with one_blas_thread():
         if carried is not None:
-            calls = [(carried, index, child) for index, child in enumerate(children)]
-            for index, (done, cuts) in finished(_start_on_device, calls, n_jobs, what="start"):
-                for reason in cuts:
-                    watch.cut(reason)
-                for result in done:
-                    take(index, result)
+            while calls := [(carried, *each) for each in islice(todo, MOST_SENT)]:
+                for place, (done, cuts) in finished(_start_on_device, calls, n_jobs, what="start"):
+                    for reason in cuts:
+                        watch.cut(reason)
+                    for result in done:
+                        take(calls[place][1], result)
         elif n_init == 1 or effective_n_jobs(n_jobs) == 1:
-            for index, child in enumerate(children):
+            for index, child in todo:
                 start(index, child)
         else:
             Parallel(n_jobs=n_jobs, require="sharedmem")(
-                delayed(start)(index, child) for index, child in enumerate(children)
+                delayed(start)(index, child) for index, child in todo
             )
     return best[0][2]
 

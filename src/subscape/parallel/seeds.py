@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from subscape.core.checks import LARGEST_INTEGER
+
 
 def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     """Seed sequence of an int, a NumPy generator, a legacy RandomState, or None (fresh entropy).
@@ -27,7 +29,24 @@ def seed_sequence(random_state: Any) -> np.random.SeedSequence:
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
         if random_state < 0:
             raise ValueError(f"random_state must be at least 0, got {random_state}")
+        if random_state > LARGEST_INTEGER:
+            raise ValueError(
+                f"random_state must be at most 2**63 - 1, so that files can hold it, got "
+                f"{random_state}"
+            )
         return np.random.SeedSequence(int(random_state))
     raise ValueError(
         f"random_state must be None, an int, a Generator or a RandomState, got {random_state!r}"
     )
+
+
+def child_seed(seed: np.random.SeedSequence, place: int) -> np.random.SeedSequence:
+    """The child at this place of those that ``spawn`` would make next, without the others.
+
+    >>> seed = np.random.SeedSequence(7)
+    >>> third = child_seed(seed, 2)
+    >>> third.generate_state(1) == seed.spawn(3)[2].generate_state(1)
+    array([ True])
+    """
+    key = (*seed.spawn_key, seed.n_children_spawned + place)
+    return np.random.SeedSequence(seed.entropy, spawn_key=key, pool_size=seed.pool_size)

@@ -11,6 +11,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 from sklearn.utils._param_validation import Interval
 
+from subscape.core.checks import check_n_jobs
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import FewDistinctRowsWarning, count
 from subscape.core.types import FloatArray, IntArray
@@ -36,7 +37,7 @@ USUAL_CLUSTERS = 3
 COUNT = Interval(Integral, 1, None, closed="left")
 SHARED_CONSTRAINTS: dict[str, list[Any]] = {
     "n_clusters": [COUNT, None],
-    "n_alternatives": [COUNT],
+    "n_alternatives": [Interval(Integral, 1, 10**4, closed="both")],
     "max_time": [Interval(Real, 0, None, closed="neither"), None],
     "random_state": [object],
     "progress": [callable, "boolean", None],
@@ -150,6 +151,7 @@ class AlternativeFinder(MultiClusteringFinder):
 
 def run_numbers(task: Callable[[int], Any], number: int, n_jobs: int | None) -> list[Any]:
     """Results of ``task(0), task(1), …``, in threads; each on one core, for the same bits."""
+    check_n_jobs(n_jobs)
     with one_thread():
         if effective_n_jobs(n_jobs) == 1:
             return [task(i) for i in range(number)]

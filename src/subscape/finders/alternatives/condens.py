@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IntArray
@@ -108,7 +109,7 @@ class CondEns(AlternativeFinder):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RESTART_CONSTRAINTS,
         "n_local_clusters": [COUNT, None],
-        "n_repeats": [COUNT],
+        "n_repeats": [Interval(Integral, 1, 10**5, closed="both")],
         "extension": [StrOptions({"centered", "plain"})],
         "consensus": [StrOptions({"qmi", "ib"})],
     }

@@ -17,6 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.views.base import Watch
+from subscape.parallel.seeds import child_seed
 
 from .base import COUNT, SHARED_CONSTRAINTS, AlternativeFinder, Alternatives, numbered, run_numbers
 
@@ -110,7 +111,7 @@ class MetaClustering(AlternativeFinder):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SHARED_CONSTRAINTS,
         "n_clusters": [COUNT, tuple, list, None],
-        "n_base": [COUNT],
+        "n_base": [Interval(Integral, 1, 10**6, closed="both")],
         "n_meta": [COUNT],
         "zipf_max": [Interval(Real, 0, None, closed="left")],
         "pca_variance": [Interval(Real, 0, 1, closed="right"), None],
@@ -185,12 +186,11 @@ class MetaClustering(AlternativeFinder):
         Z = X / X.std(axis=0)
         columns = Z if self.pca_variance is None else _components(Z, self.pca_variance)
         counts = self.n_clusters if isinstance(self.n_clusters, Sequence) else (n_clusters,) * 2
-        children = seeds[0].spawn(self.n_base)
 
         def base(number: int) -> IntArray | None:
             if number >= self.n_alternatives and watch.out_of_time():
                 return None
-            labels = weighted_kmeans(columns, counts, self.zipf_max, children[number])
+            labels = weighted_kmeans(columns, counts, self.zipf_max, child_seed(seeds[0], number))
             watch.step("base clusterings", number + 1, self.n_base)
             return labels
 

@@ -366,7 +366,7 @@ class LatentClasses(SubspaceFinder):
         "categorical": [StrOptions({"auto"}), "array-like"],
         "max_classes": [Interval(Integral, 1, None, closed="left"), None],
         "criterion": [StrOptions({"evidence", "bic", "icl"})],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, 10**5, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],

@@ -128,7 +128,7 @@ class CIB(AlternativeFinder):
         **RESTART_CONSTRAINTS,
         "coordination": [Interval(Real, 0, None, closed="left")],
         "features": [StrOptions({"graded", "bins", "counts"})],
-        "n_bins": [Interval(Integral, 2, None, closed="left"), None],
+        "n_bins": [Interval(Integral, 2, 65535, closed="both"), None],
         "binning": [StrOptions({"uniform", "quantile", "mdl"})],
         "max_iter": [COUNT],
     }

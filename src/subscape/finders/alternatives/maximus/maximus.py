@@ -159,7 +159,7 @@ class MAXIMUS(AlternativeFinder):
         **RESTART_CONSTRAINTS,
         "slack": [Interval(Real, 0, None, closed="left")],
         "realise": [StrOptions({"points", "regions"})],
-        "n_bins": [COUNT],
+        "n_bins": [Interval(Integral, 1, 65535, closed="both")],
         "binning": [StrOptions({"uniform", "quantile", "mdl"})],
         "integer": [StrOptions({"round", "milp"})],
         "init": [StrOptions({"global", "random"})],

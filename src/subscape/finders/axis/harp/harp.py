@@ -132,7 +132,7 @@ class HARP(SubspaceFinder):
         "noise": ["boolean"],
         "cut": [StrOptions({"savings", "level"})],
         "refine": ["boolean"],
-        "n_steps": [Interval(Integral, 2, None, closed="left"), None],
+        "n_steps": [Interval(Integral, 2, 10**6, closed="both"), None],
         "search_rows": [Interval(Integral, 2, None, closed="left"), None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": [object],

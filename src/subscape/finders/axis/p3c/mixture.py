@@ -106,7 +106,8 @@ def fit_mixture(
             variance = np.maximum(weights[k] @ np.square(part - mean) / size, LEAST_VARIANCE)
             means.append(mean)
             variances.append(variance)
-            if sizes[k] <= 0:
+            # What is left of a cluster that faded away has no logarithm.
+            if sizes[k] <= n_rows * np.finfo(float).tiny:
                 continue
             away = _squared_distances(scaled, own, mean, variance)
             near = away <= chdtri(len(own), alpha)

@@ -132,7 +132,7 @@ class SSPC(SubspaceFinder):
         "labelled_dims": [dict, list, tuple, None],
         "pin_labels": ["boolean"],
         "grid_dims": [Interval(Integral, 1, 6, closed="both")],
-        "n_grids": [Interval(Integral, 1, None, closed="left")],
+        "n_grids": [Interval(Integral, 1, 10**6, closed="both")],
         "max_no_improve": [Interval(Integral, 1, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],

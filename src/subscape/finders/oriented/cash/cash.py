@@ -125,6 +125,7 @@ class CASH(SubspaceFinder):
     ([1, 2], True)
     """
 
+    _tells_two_rows = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "min_samples": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         "jitter": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],

@@ -120,6 +120,7 @@ class LMCLUS(SubspaceFinder):
     ([1, 2], True)
     """
 
+    _tells_two_rows = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "max_dim": [Interval(Integral, 1, None, closed="left"), None],
         "sensitivity": [Interval(Real, 0, None, closed="left"), StrOptions({"auto"})],
@@ -127,10 +128,10 @@ class LMCLUS(SubspaceFinder):
         "n_clusters_hint": [Interval(Integral, 1, None, closed="left")],
         "sampling_error": [Interval(Real, 0, 1, closed="neither")],
         "max_samples": [Interval(Integral, 1, None, closed="left")],
-        "n_bins": [Interval(Integral, 5, None, closed="left")],
+        "n_bins": [Interval(Integral, 5, 65535, closed="both")],
         "goodness": [StrOptions({"squared", "sqrt"})],
         "stop_at_first": ["boolean"],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [Interval(Integral, 1, 10**6, closed="both")],
         "refine": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Watch
 from subscape.finders.views.independence import Components, components_by_depth
+from subscape.parallel.seeds import child_seed
 
 from .rotation import Bases, outside
 from .rows import Rows, rows_of
@@ -30,6 +31,8 @@ Table_co = TypeVar("Table_co", bound=Values | Rows, covariant=True)
 
 #: Rows that the search looks at, in all and per cluster; the solution then settles on all rows.
 SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 2000, 100
+#: Starts that are begun before the time is looked at.
+AT_A_TIME = 1000
 #: Steps of a start before the worse half is given up; doubled in every round.
 SHORT = 3
 #: Of every so many starts one is in random directions instead of independent ones.
@@ -131,7 +134,6 @@ def halving(
     known: Sequence[Start] = (),
 ) -> Solution:
     """Run many starts for a few steps each; the better half goes on for twice as many."""
-    children = seed.spawn(n_init)
     components = components_by_depth(task.X) if n_init else []
 
     def begin(index: int) -> Solution | None:
@@ -139,13 +141,18 @@ def halving(
             return None
         if index >= n_init:
             return task.run(known[index - n_init], SHORT)
-        rng = np.random.default_rng(children[index])
+        rng = np.random.default_rng(child_seed(seed, index))
         if index % RANDOM_EVERY == RANDOM_EVERY - 1:
             return task.run(random_start(task, rng), SHORT)
         return task.run(independent_start(task, components[index % len(components)], rng), SHORT)
 
     total = n_init + len(known)
-    pool = [each for each in in_threads(begin, range(total), n_jobs) if each is not None]
+    pool: list[Solution] = []
+    for first in range(0, total, AT_A_TIME):
+        if first and watch.out_of_time():
+            break
+        numbers = range(first, min(first + AT_A_TIME, total))
+        pool += [each for each in in_threads(begin, numbers, n_jobs) if each is not None]
     steps = SHORT
     while len(pool) > 1:
         pool = sorted(pool, key=lambda each: each.objective)[: max(1, len(pool) // 2)]

@@ -1,0 +1,196 @@
+"""Parts of an exploration against answers that are known by other means."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy.stats import gumbel_r
+from sklearn.metrics import adjusted_rand_score
+from sklearn.naive_bayes import GaussianNB
+
+from subscape.core.clustering import SubspaceClustering
+from subscape.exploration import assess
+from subscape.exploration.assess import null_score, view_stability
+from subscape.exploration.rule import learn, learn_neighbours
+from subscape.exploration.views import consensus_of
+from subscape.validation.max_statistic import EULER, NullMaxima, gumbel_p_value
+
+# -- p-values -------------------------------------------------------------------------------------
+
+
+def test_beyond_the_maxima_the_tail_is_gumbels_with_both_corrections():
+    maxima = np.array([1.0, 1.5, 0.7, 2.2, 1.9, 1.1, 0.4, 1.3])
+    n, spread = len(maxima), maxima.std(ddof=1)
+    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
+    place = maxima.mean() + spread / np.sqrt(n) - EULER * scale
+    for score in (4.0, 6.0, 9.0):
+        known = gumbel_r.sf(score, loc=place, scale=scale)
+        assert gumbel_p_value(score, maxima) == pytest.approx(known, rel=1e-9)
+
+
+def test_within_the_maxima_it_is_their_share():
+    maxima = [1.0, 2.0, 3.0, 4.0]
+    for score, known in ((0.5, 1.0), (1.0, 1.0), (2.5, 3 / 5), (4.0, 2 / 5)):
+        assert gumbel_p_value(score, maxima) == pytest.approx(known)
+    assert gumbel_p_value(9.0, [1.0, 2.0]) == pytest.approx(1 / 3)  # two tell no spread
+    assert gumbel_p_value(9.0, [-np.inf, np.nan]) == 1.0
+
+
+@pytest.mark.parametrize(("n", "level"), [(10, 0.01), (20, 0.01), (20, 0.001)])
+def test_p_values_of_maxima_hold_their_level(n, level):
+    rng = np.random.default_rng(n)
+    values = [
+        gumbel_p_value(table[0], table[1:]) for table in rng.gumbel(3.0, 0.5, size=(4000, n + 1))
+    ]
+    # Without the correction of the spread it is about twice the level, without both more.
+    assert np.mean(np.array(values) <= level) <= 1.6 * level + 0.001
+
+
+def test_views_and_clusters_must_beat_the_maxima_of_their_own_kind():
+    low, high, cluster, bent = (tuple(c + np.linspace(0, 1, 10)) for c in (0.0, 5.0, 9.0, 14.0))
+    chance = NullMaxima(low, cluster, high, bent)
+    assert chance.p_value(4.0) == gumbel_p_value(4.0, high) == 1.0
+    assert NullMaxima(low, cluster).p_value(4.0) == gumbel_p_value(4.0, low) < 0.01
+    assert NullMaxima(low, cluster).cluster_p_value(8.0) == 1.0
+    assert chance.cluster_p_value(12.0) == gumbel_p_value(12.0, bent) == 1.0
+
+
+@pytest.mark.parametrize(("first", "second"), [((1.0, 2.0), (3.0, 1.5)), ((3.0, 1.5), (1.0, 2.0))])
+def test_chance_has_a_second_search_too(monkeypatch, first, second):
+    outcomes = iter([(*first, np.eye(4)[:, :1]), (*second, None)])
+    tables = []
+
+    def best(table, *others):
+        tables.append(table)
+        return next(outcomes)
+
+    monkeypatch.setattr(assess, "_best", best)
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    assert null_score(X, [], 0) == (3.0, 2.0)
+    assert np.abs(tables[0][:, 0]).max() > 0.5
+    assert np.linalg.matrix_rank(tables[1]) == 3  # what was found is taken out
+
+
+# -- stability and replication --------------------------------------------------------------------
+
+
+def runs(rows, *found):
+    return [
+        SimpleNamespace(
+            rows=rows, clusterings=(SubspaceClustering.from_labels(each, n_features=2),)
+        )
+        for each in found
+    ]
+
+
+@pytest.fixture
+def crossed():
+    """Two groupings of 80 rows, one in each column, and a view that is the first of them."""
+    rng = np.random.default_rng(0)
+    a, b = np.arange(80) % 2, np.arange(80) // 2 % 2
+    X = 6.0 * np.column_stack([a, b]) + 0.3 * rng.normal(size=(80, 2))
+    view = SimpleNamespace(labels=a, memberships=np.array([a == 0, a == 1]))
+    return X - X.mean(axis=0), a, b, view
+
+
+def test_replication_foretells_the_second_half_from_the_first(crossed):
+    X, a, b, view = crossed
+    halves = np.arange(40), np.arange(40, 80)
+    same = view_stability(view, [runs(half, a[half]) for half in halves], X)
+    assert same.replication == pytest.approx(1.0)
+    for first, second in ((a, b), (b, a)):
+        found = [runs(halves[0], first[halves[0]]), runs(halves[1], second[halves[1]])]
+        assert abs(view_stability(view, found, X).replication) < 0.1
+    nothing = [runs(halves[0], a[halves[0]]), runs(halves[1], np.full(40, -1))]
+    assert view_stability(view, nothing, X).replication == 0.0
+
+
+def test_replication_is_the_agreement_of_rule_and_half(crossed):
+    X, a, _, view = crossed
+    halves = np.arange(40), np.arange(40, 80)
+    off = a[halves[1]].copy()
+    off[:6] = 1 - off[:6]
+    found = view_stability(view, [runs(halves[0], a[halves[0]]), runs(halves[1], off)], X)
+    assert found.replication == pytest.approx(adjusted_rand_score(a[halves[1]], off))
+
+
+def test_stability_is_the_mean_agreement_with_the_samples(crossed):
+    X, a, b, view = crossed
+    halves = [runs(np.arange(40), a[:40]), runs(np.arange(40, 80), a[40:])]
+    rows = np.arange(10, 66)
+    off = a[rows].copy()
+    off[:4] = 1 - off[:4]
+    # Of each sample the result that is most like the view counts.
+    samples = [*halves, runs(rows, b[rows], a[rows]), runs(rows, off), runs(rows, b[rows])]
+    found = view_stability(view, samples, X)
+    known = [1.0, adjusted_rand_score(a[rows], off), adjusted_rand_score(a[rows], b[rows])]
+    assert found.stability == pytest.approx(np.mean(known))
+    overlap = [
+        [
+            max(np.mean(((labels == j) & ours) / np.mean((labels == j) | ours)) for j in (0, 1))
+            for ours in (a[rows] == 0, a[rows] == 1)
+        ]
+        for labels in (a[rows], off, b[rows])
+    ]
+    np.testing.assert_allclose(found.clusters, np.mean(overlap, axis=0))
+
+
+# -- votes ----------------------------------------------------------------------------------------
+
+
+def voted(*scores):
+    """What three candidates agree on; the second and third differ from the first in one row."""
+    labels = [[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], [0, 0, 1, 1, 1, 1]]
+    candidates = [
+        SimpleNamespace(
+            score=score,
+            labels=np.array(each),
+            clustering=SubspaceClustering.from_labels(each, n_features=2),
+        )
+        for score, each in zip(scores, labels, strict=True)
+    ]
+    clear = SimpleNamespace(score=1e9, gain=1.0, entropy=1.0, basis=np.eye(2))
+    return consensus_of(candidates, [0, 1, 2], lambda *_: clear)
+
+
+def test_votes_weigh_as_the_square_of_the_scores():
+    alike = voted(10.0, 9.0, 9.0)  # 1 against 2 x 0.81
+    assert alike.labels.tolist() == [0, 0, 1, 1, 1, 1]
+    assert alike.row_confidence[2] == pytest.approx(1.62 / 2.62)
+    unlike = voted(10.0, 6.0, 6.0)  # 1 against 2 x 0.36
+    assert unlike.labels.tolist() == [0, 0, 0, 1, 1, 1]
+    assert unlike.row_confidence[2] == pytest.approx(1 / 1.72)
+
+
+# -- the rule for new rows ------------------------------------------------------------------------
+
+
+def test_the_rule_is_that_of_the_textbook():
+    rng = np.random.default_rng(0)
+    labels = rng.choice(3, 300, p=[0.6, 0.3, 0.1])
+    X = 2.5 * np.eye(4)[labels] + rng.normal(size=(300, 4)) * [0.5, 1.0, 1.5, 0.7]
+    X -= X.mean(axis=0)
+    rule = learn(X, labels)
+    textbook = GaussianNB(var_smoothing=0.0).fit(X @ rule.basis, labels)
+    new = rng.normal(size=(500, 4)) * 2
+    found, sure = rule(new)
+    np.testing.assert_array_equal(found, textbook.predict(new @ rule.basis))
+    odds = textbook.predict_proba(new @ rule.basis)
+    np.testing.assert_allclose(sure, odds.max(axis=1), rtol=1e-6)
+    own = textbook.predict(X @ rule.basis)
+    assert rule.agreement == pytest.approx(np.mean(own == labels))
+    missing = new[:3].copy()
+    missing[:, 1] = np.nan
+    zeroed = np.nan_to_num(missing)
+    np.testing.assert_array_equal(rule(missing)[1], rule(zeroed)[1])
+
+
+def test_the_rule_of_neighbours_takes_the_nearest():
+    rng = np.random.default_rng(0)
+    X, new = rng.normal(size=(100, 3)), rng.normal(size=(50, 3))
+    labels = rng.integers(0, 4, 100)
+    rule = learn_neighbours(X, labels, np.eye(3)[:, :2])
+    apart = np.square(new[:, None, :2] - X[None, :, :2]).sum(axis=2)
+    nearest = labels[apart.argmin(axis=1)]
+    assert np.mean(rule(new)[0] == nearest) > 0.9  # several that are almost as near have a say
+    assert rule.agreement == np.mean(rule(X)[0] == labels)

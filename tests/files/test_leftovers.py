@@ -1,0 +1,48 @@
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from subscape.files.leftovers import remove_leftovers
+
+WRITE = """
+import sys, time
+from subscape.files.atomic import write_atomically
+def write(stream):
+    stream.write(b"half")
+    stream.flush()
+    print("writing", flush=True)
+    time.sleep(600)
+write_atomically(sys.argv[1], write)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="processes can't be asked")
+def test_what_a_killed_process_was_writing_is_removed(tmp_path):
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs" / "kept.npz").write_text("whole")
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITE, tmp_path / "runs" / "a.npz"], stdout=subprocess.PIPE
+    )
+    try:
+        process.stdout.readline()
+        assert remove_leftovers(tmp_path) == []  # it is still at it
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    (gone,) = remove_leftovers(tmp_path)
+    assert gone.name.startswith(".a.npz.")
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == ["kept.npz"]
+
+
+def test_other_files_stay(tmp_path):
+    old = time.time() - 7200
+    names = [".hidden", "a.npz", ".a.npz.swp", ".a.npz.abcd123_", ".b.npz.abcd123_"]
+    for name in names:
+        (tmp_path / name).touch()
+    os.utime(tmp_path / ".b.npz.abcd123_", (old, old))
+    os.utime(tmp_path / ".hidden", (old, old))
+    assert [path.name for path in remove_leftovers(tmp_path)] == [".b.npz.abcd123_"]
