@@ -82,7 +82,7 @@ def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
 def searched(study: Study) -> str:
     """What was tried, as a sentence; nothing where that is not known."""
     finders = {result.finder for result in study.results}
-    ideas = [IDEAS.get(str(idea), str(idea)) for idea in study.settings.get("ideas", ())]
+    ideas = [IDEAS.get(idea, idea) for idea in ideas_tried(study)]
     runs = study.settings.get("runs")
     parts = []
     if runs:
@@ -97,6 +97,11 @@ def searched(study: Study) -> str:
     if n_tables:
         parts.append(f"compared with {count(n_tables, 'table')} without groups")
     return f"What was searched: {'; '.join(parts)}." if parts else ""
+
+
+def ideas_tried(study: Study) -> list[str]:
+    """The ideas of a group that were looked for."""
+    return [idea for idea in str(study.settings.get("ideas", "")).split(", ") if idea]
 
 
 def joined(words: list[str]) -> str:
