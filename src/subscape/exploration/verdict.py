@@ -143,14 +143,18 @@ def _but_stable(study: Study) -> str:
 
 def _not_claimed(honest: tuple[View, ...]) -> str:
     """Which clusters of the views can't be claimed."""
-    told = []
+    some, every = [], []
     for view in honest:
         left = int((~view.claimed_clusters).sum())
         if left == view.n_clusters:
-            told.append(f"none of view {view.number} by itself")
+            every.append(str(view.number))
         elif left:
-            told.append(f"{left} of the {view.n_clusters} of view {view.number}")
-    return f"Clusters that are not claimed: {joined(told)}." if told else ""
+            some.append(f"{left} of the {view.n_clusters} of view {view.number}")
+    parts = [f"Clusters that are not claimed: {joined(some)}."] if some else []
+    if every:
+        of_views = f"view{'s' * (len(every) > 1)} {joined(every)}"
+        parts.append(f"No single cluster of {of_views} can be claimed, only that there are groups.")
+    return " ".join(parts)
 
 
 def _how_different(study: Study, places: list[int]) -> str:
