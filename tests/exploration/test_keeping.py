@@ -6,9 +6,11 @@ import dataclasses
 
 import numpy as np
 
+from subscape.exploration.assembly import _large_enough
 from subscape.exploration.levels import Merge
 from subscape.exploration.power import Power
 from subscape.exploration.study import NearMiss, View, load_study, save_study
+from subscape.exploration.views import Consensus
 from subscape.testing.studies import planted_study
 
 #: What is not compared field by field: it has an equality of its own, or is where the study lies.
@@ -81,3 +83,14 @@ def test_no_field_of_the_full_study_has_its_default():
         for field in dataclasses.fields(made):
             has_default = field.default is not dataclasses.MISSING and field.name != "folder"
             assert not has_default or getattr(made, field.name) != field.default, field.name
+
+
+def test_a_cluster_too_small_to_be_seen_is_noise():
+    memberships = np.zeros((3, 400), dtype=bool)
+    memberships[0, :2], memberships[1, 2:200], memberships[2, 200:] = True, True, True
+    found = Consensus(
+        [], [], memberships, np.repeat([0, 1, 2], [2, 198, 200]), np.ones(400), 1.0, 1.0, 1.0,
+        np.eye(2),
+    )  # fmt: skip
+    assert _large_enough(found, 400).tolist() == [2, 1]
+    assert _large_enough(found, 100_000).tolist() == [2, 1, 0]

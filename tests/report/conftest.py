@@ -79,7 +79,7 @@ def merged_study():
         asked=dataclasses.replace(third, number=4, idea_note="view 1, merged", stability=np.nan),
         near_misses=(miss,),
         curve_chance=(0.01, 0.02),
-        settings=study.settings | {"ideas": ["clouds", "shapes"], "runs": 55},
+        settings=study.settings | {"ideas": "clouds, shapes", "runs": 55},
     )
 
 

@@ -82,6 +82,14 @@ class TestLevels:
         said = words(render(merged_study))
         assert "2 and 4 0.062 0.002 0.81" in said and "1 and 3 0.438 0.003 0.94" in said
 
+    def test_no_level_is_recommended_that_does_not_come_back(self, merged_study):
+        view = merged_study[1]
+        lost = tuple(dataclasses.replace(merge, stability=0.4) for merge in view.merges)
+        shaky = dataclasses.replace(view, stability=0.4, merges=lost)
+        assert not any(level.is_recommended for level in view_tree(shaky).levels)
+        page = render(dataclasses.replace(merged_study, views=(shaky, *merged_study.views[1:])))
+        assert "so none is recommended" in page
+
     def test_heights_are_the_nats_lost(self, merged_study):
         drawn = view_tree(merged_study[1], width=115.0)
         # 1.15 times the sum is the whole width.
@@ -121,6 +129,11 @@ class TestClaims:
         assert page.count("class=unclaimed") >= 2
         assert cards(merged_study)[0].pale == [2, 3]
         assert "2 of the 4 of view 1" in merged_study.verdict
+
+    def test_a_view_none_of_whose_clusters_is_claimed(self, merged_study):
+        view = dataclasses.replace(merged_study[1], cluster_stability=np.full(4, 0.3))
+        study = dataclasses.replace(merged_study, views=(view, *merged_study.views[1:]))
+        assert "No single cluster of view 1 can be claimed" in study.verdict
 
     def test_the_idea_and_why_not_another(self, merged_study):
         said = words(render(merged_study))

@@ -314,7 +314,7 @@ LISTED = 40
 
 #: Seconds that exploring takes on one core of 2024: per planned run and for the tables without
 #: groups, of which each is searched anew; these grow with the cells that are searched.
-PER_RUN, PER_TABLE = 0.08, 0.35
+PER_RUN, PER_TABLE = 0.06, 0.2
 SMALL_TABLE = 2000
 
 

@@ -161,7 +161,7 @@ def _settings(job: Exploration) -> dict[str, Any]:
         "searched_rows": len(job.rows),
         "runs": len(job.runs),
         "null_tables": job.plan.n_null if job.chance is None else len(job.chance.maxima),
-        "ideas": ["clouds", *other, *job.ideas],
+        "ideas": ", ".join(["clouds", *other, *job.ideas]),
         "source": str(job.table.source.get("path", "")),
         **environment(),
     }

@@ -84,7 +84,7 @@ def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
 def searched(study: Study) -> str:
     """What was tried, as a sentence; nothing where that is not known."""
     finders = {result.finder for result in study.results}
-    ideas = [IDEAS.get(str(idea), str(idea)) for idea in study.settings.get("ideas", ())]
+    ideas = [IDEAS.get(idea, idea) for idea in ideas_tried(study)]
     runs = study.settings.get("runs")
     parts = []
     if runs:
@@ -99,6 +99,11 @@ def searched(study: Study) -> str:
     if n_tables:
         parts.append(f"compared with {count(n_tables, 'table')} without groups")
     return f"What was searched: {'; '.join(parts)}." if parts else ""
+
+
+def ideas_tried(study: Study) -> list[str]:
+    """The ideas of a group that were looked for."""
+    return [idea for idea in str(study.settings.get("ideas", "")).split(", ") if idea]
 
 
 def joined(words: list[str]) -> str:
@@ -140,14 +145,18 @@ def _but_stable(study: Study) -> str:
 
 def _not_claimed(honest: Sequence[View]) -> str:
     """Which clusters of the views can't be claimed."""
-    told = []
+    some, every = [], []
     for view in honest:
         left = int((~view.claimed_clusters).sum())
         if left == view.n_clusters:
-            told.append(f"none of view {view.number} by itself")
+            every.append(str(view.number))
         elif left:
-            told.append(f"{left} of the {view.n_clusters} of view {view.number}")
-    return f"Clusters that are not claimed: {joined(told)}." if told else ""
+            some.append(f"{left} of the {view.n_clusters} of view {view.number}")
+    parts = [f"Clusters that are not claimed: {joined(some)}."] if some else []
+    if every:
+        of_views = f"view{'s' * (len(every) > 1)} {joined(every)}"
+        parts.append(f"No single cluster of {of_views} can be claimed, only that there are groups.")
+    return " ".join(parts)
 
 
 def _how_different(study: Study, places: list[int]) -> str:

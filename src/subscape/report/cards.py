@@ -11,7 +11,7 @@ from subscape.core.errors import count
 from subscape.core.prototypes import interval_text
 from subscape.core.types import FloatArray
 from subscape.exploration.explain import own_features
-from subscape.exploration.verdict import IDEAS, joined
+from subscape.exploration.verdict import IDEAS, ideas_tried, joined
 from subscape.plots.cells import row_order
 from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL, STABLE
 
@@ -179,7 +179,7 @@ def idea_words(study: Study, view: View) -> str:
     note = view.idea_note.strip().rstrip(".")
     if note:
         parts.append(f"{note[:1].upper()}{note[1:]}.")
-    others = [IDEAS.get(str(i), str(i)) for i in study.settings.get("ideas", ()) if i != view.idea]
+    others = [IDEAS.get(idea, idea) for idea in ideas_tried(study) if idea != view.idea]
     if others and not note:
         parts.append(f"Looked for as well, and nothing here fits better: {joined(others)}.")
     return " ".join(part for part in parts if part)

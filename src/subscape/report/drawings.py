@@ -14,6 +14,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.exploration.study import all_views, column_of
 from subscape.exploration.views import SAME
 from subscape.files.labels import harmless
+from subscape.validation.criteria import SIGNIFICANCE_LEVEL, STABLE
 
 if TYPE_CHECKING:
     from subscape.exploration.study import Result, Study, View
@@ -235,8 +236,9 @@ def view_tree(view: View, width: float = 300.0, step: float = 20.0) -> ViewTree 
     if not view.merges:
         return None
     groups = {k: [k] for k in range(view.n_clusters)}
+    best = _recommended(view)
     levels = [LevelLine(view.n_clusters, 0.0, view.p_value, view.stability, "", True,
-                        view.recommended == view.n_clusters)]  # fmt: skip
+                        best == view.n_clusters)]  # fmt: skip
     for merge in view.merges:
         words = " and ".join(
             "+".join(str(k + 1) for k in sorted(groups[each]))
@@ -244,7 +246,7 @@ def view_tree(view: View, width: float = 300.0, step: float = 20.0) -> ViewTree 
         )
         groups[merge.first] = groups[merge.first] + groups.pop(merge.second)
         levels.append(LevelLine(merge.n_clusters, merge.lost, merge.p_value, merge.stability, words,
-                                False, view.recommended == merge.n_clusters))  # fmt: skip
+                                False, best == merge.n_clusters))  # fmt: skip
     order = [k for members in groups.values() for k in members]
     where = {k: step * (i + 0.5) for i, k in enumerate(order)}
     leaves = [(where[k], k) for k in order]
@@ -263,6 +265,21 @@ def view_tree(view: View, width: float = 300.0, step: float = 20.0) -> ViewTree 
     numbers = [level.n_clusters for level in levels]
     bands = [(x, end - x, k) for x, end, k in zip(begins, ends, numbers, strict=True)]
     return ViewTree(width, step * len(order), leaves, paths, bands, levels)
+
+
+def _recommended(view: View) -> int | None:
+    """The level that is recommended; None if none is both better than chance and comes back."""
+    levels = zip(
+        view.levels,
+        [view.p_value, *(merge.p_value for merge in view.merges)],
+        [view.stability, *(merge.stability for merge in view.merges)],
+        strict=True,
+    )
+    for n_clusters, p_value, stability in levels:
+        if n_clusters == view.recommended:
+            fits = stability >= STABLE and not p_value > SIGNIFICANCE_LEVEL
+            return n_clusters if fits else None
+    return None
 
 
 def cluster_numbers(view: View, n_clusters: int) -> tuple[list[int], list[int]]:

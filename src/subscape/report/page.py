@@ -106,6 +106,7 @@ def make_ready() -> None:
     >>> from subscape.report.page import make_ready
     >>> make_ready()
     """
+    from . import template_context  # noqa: F401
 
     environment = _environment()
     for name in environment.list_templates(extensions=["html"]):
