@@ -1,5 +1,6 @@
 """Parts of an exploration against answers that are known by other means."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,10 +10,13 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.naive_bayes import GaussianNB
 
 from subscape.core.clustering import SubspaceClustering
-from subscape.exploration import assess
+from subscape.exploration import assess, load_study
 from subscape.exploration.assess import null_score, view_stability
 from subscape.exploration.rule import learn, learn_neighbours
+from subscape.exploration.select import _Search
+from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.views import consensus_of
+from subscape.testing.studies import planted_study
 from subscape.validation.max_statistic import EULER, NullMaxima, gumbel_p_value
 
 # -- p-values -------------------------------------------------------------------------------------
@@ -194,3 +198,35 @@ def test_the_rule_of_neighbours_takes_the_nearest():
     nearest = labels[apart.argmin(axis=1)]
     assert np.mean(rule(new)[0] == nearest) > 0.9  # several that are almost as near have a say
     assert rule.agreement == np.mean(rule(X)[0] == labels)
+
+
+# -- files ----------------------------------------------------------------------------------------
+
+
+def test_every_number_of_a_view_comes_back_under_its_own_name(tmp_path):
+    study = planted_study(120, n_clusters=(3, 2))
+    numbers = ("score", "p_value", "stability", "replication", "missing_redundancy")
+    views = tuple(
+        replace(view, **{name: (i + 1) / 16 + v / 128 for i, name in enumerate(numbers)})
+        for v, view in enumerate(study.views)
+    )
+    study = replace(study, views=views)
+    again = load_study(study.save(tmp_path / "study"))
+    for before, after in zip(study.views, again.views, strict=True):
+        assert [getattr(after, name) for name in numbers] == [
+            getattr(before, name) for name in numbers
+        ]
+        for name in ("cluster_stability", "cluster_p_values", "row_confidence", "loadings"):
+            np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+        for name in ("number", "finders", "run_ids", "titles", "descriptions", "idea", "facts"):
+            assert getattr(after, name) == getattr(before, name)
+    assert again.recipes == study.recipes
+
+
+def test_a_view_must_gain_a_seventh_of_what_the_best_does():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 200)
+    X = rng.normal(size=(200, 3))
+    X[:, 0] += 6 * labels
+    search = _Search(GroupingScorer(X - X.mean(axis=0)), [(labels, None)], [])
+    assert search.cost == pytest.approx(0.15 * search.whole[0].score)

@@ -185,6 +185,7 @@ class NrKMeans(ViewFinder):
         return max(asked_sizes(self.n_clusters))
 
     def _checked(self, X: Any) -> Any:
+        self._validate_params()
         start = [each for part in self.init or () for each in part]
         same_device(X, **{f"init {i}": each for i, each in enumerate(start)})
         return super()._checked(X)
