@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.cluster import KMeans
 
-from subscape import algorithms, alternatives, plots, validation
+from subscape import finders, plots, validation
 from subscape.datasets import planted_axes, planted_cocluster, planted_oriented, planted_views
 from subscape.ensemble import ClusterBasedPCE, generate
 from subscape.plots.cells import row_order
@@ -75,7 +75,7 @@ def flats(name: str, planted: tuple = MIXED, **parameters: Any) -> Callable[[], 
 def views(name: str, **parameters: Any) -> Callable[[], Any]:
     def draw() -> Any:
         X, _ = planted_views(500, 8, n_clusters=(4, 3), random_state=1)
-        finder = _finder(name, parameters, alternatives).fit(X)
+        finder = _finder(name, parameters).fit(X)
         return plots.ViewsDisplay.from_clusterings(X, finder).figure_
 
     return draw
@@ -84,7 +84,7 @@ def views(name: str, **parameters: Any) -> Callable[[], Any]:
 def beside_known(name: str, **parameters: Any) -> Callable[[], Any]:
     def draw() -> Any:
         X, (known, _) = planted_views(300, 5, n_clusters=(3, 3), random_state=1)
-        finder = _finder(name, parameters, alternatives).fit(X, given=known)
+        finder = _finder(name, parameters).fit(X, given=known)
         both = [known.labels(), finder.labels_]
         return plots.ViewsDisplay.from_clusterings(X, both, names=["given", "found"]).figure_
 
@@ -93,7 +93,7 @@ def beside_known(name: str, **parameters: Any) -> Callable[[], Any]:
 
 def one_view() -> Any:
     X, _ = planted_views(500, 8, n_clusters=(4, 3), random_state=1)
-    found = algorithms.SubKMeans(4, random_state=0).fit(X)
+    found = finders.SubKMeans(4, random_state=0).fit(X)
     seen = found.transform(X)[:, :2]
     figure, (left, right) = plt.subplots(1, 2, figsize=(6.6, 3.2), layout="constrained")
     left.scatter(X[:, 0], X[:, 1], c=found.labels_, cmap="tab10", s=8)
@@ -107,14 +107,14 @@ def stability_curve() -> Any:
     X, _ = planted_axes(250, 12, n_clusters=4, dims=6, random_state=0)
     grid = {"n_clusters": [2, 3, 4, 5, 6]}
     curve = validation.resampling_stability(
-        algorithms.LAC(n_init=5, random_state=0), X, grid, n_samples=8
+        finders.LAC(n_init=5, random_state=0), X, grid, n_samples=8
     )
     return plots.StabilityCurveDisplay.from_curves(curve).figure_
 
 
 def back_in_samples() -> Any:
     X, _ = planted_axes(250, 12, n_clusters=4, dims=6, random_state=0)
-    finder = algorithms.LAC(5, n_init=5, random_state=0)
+    finder = finders.LAC(5, n_init=5, random_state=0)
     grid = {"n_clusters": [5]}
     found = validation.resampling_stability(finder, X, grid, n_samples=8)
     return plots.ClusterStabilityDisplay.from_stability(found.clusters[0]).figure_
@@ -122,13 +122,13 @@ def back_in_samples() -> Any:
 
 def null_distribution() -> Any:
     X, _ = planted_axes(200, 10, n_clusters=3, dims=4, random_state=0)
-    test = validation.significance(algorithms.LAC(3, random_state=0), X, n_null=39)
+    test = validation.significance(finders.LAC(3, random_state=0), X, n_null=39)
     return plots.NullDistributionDisplay.from_significance(test).figure_
 
 
 def coassociation() -> Any:
     X, _ = planted_axes(200, 10, n_clusters=4, dims=4, random_state=0)
-    ensemble = generate(X, algorithms.LAC(4), size=30, random_state=0)
+    ensemble = generate(X, finders.LAC(4), size=30, random_state=0)
     consensus = ClusterBasedPCE(4, random_state=0).fit(ensemble)
     return plots.CoassociationDisplay.from_ensemble(ensemble, consensus).figure_
 
@@ -137,8 +137,8 @@ def distances() -> Any:
     X, truth = planted_axes(300, 12, n_clusters=4, dims=5, random_state=1)
     found = {"truth": truth}
     for k in (3, 4, 5):
-        found[f"PROCLUS {k}"] = algorithms.PROCLUS(k, random_state=0).fit(X).clustering_
-        found[f"SSPC {k}"] = algorithms.SSPC(k, random_state=0).fit(X).clustering_
+        found[f"PROCLUS {k}"] = finders.PROCLUS(k, random_state=0).fit(X).clustering_
+        found[f"SSPC {k}"] = finders.SSPC(k, random_state=0).fit(X).clustering_
         labels = KMeans(k, n_init=5, random_state=0).fit_predict(X)
         found[f"k-means {k}"] = type(truth).from_labels(labels, n_features=12)
     return plots.DistanceMatrixDisplay.from_clusterings(
@@ -152,7 +152,7 @@ def loss_curve() -> Any:
 
     X = minmax_scale(load_wine().data)
     return plots.LossCurveDisplay.from_clusterings(
-        X, {"one cluster": np.zeros(len(X), int), "three flats": algorithms.KFlats(3).fit(X)}
+        X, {"one cluster": np.zeros(len(X), int), "three flats": finders.KFlats(3).fit(X)}
     ).figure_
 
 
@@ -182,6 +182,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "nrkmeans": views("NrKMeans", n_clusters=(4, 3, 1)),
     "autonr": views("AutoNR"),
     "maximus": beside_known("MAXIMUS"),
+    "residual_kmeans": beside_known("ResidualKMeans"),
     "coala": beside_known("COALA"),
     "cib": beside_known("CIB"),
     "condens": beside_known("CondEns"),
@@ -195,8 +196,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
 }
 
 
-def _finder(name: str, parameters: dict[str, Any], package: Any = algorithms) -> Any:
-    finder = getattr(package, name)(**parameters)
+def _finder(name: str, parameters: dict[str, Any]) -> Any:
+    finder = getattr(finders, name)(**parameters)
     return finder.set_params(random_state=0) if "random_state" in finder.get_params() else finder
 
 
