@@ -240,7 +240,7 @@ class FastDOC(DOC):
         have the width given, as in the paper.
     max_samples : int or None, default=None
         Most samples around one row (MAXITER). By default the square of the number of features,
-        but at least 1,000 and at most 20,000.
+        but at least 1,000 and at most 20,000; with ``strict`` the square itself, up to a million.
     enough_dims : int or None, default=None
         Stop looking for a better box once one has so many features (d_0). By default never.
     strict : bool, default=False
@@ -349,6 +349,9 @@ class FastDOC(DOC):
     def _most(self, n_features: int) -> int:
         if self.max_samples is not None:
             return self.max_samples
+        if self.strict:
+            # More samples only make a lucky one likelier, which ends the search.
+            return min(n_features**2, 1_000_000)
         return max(min(n_features**2, 20_000), PILOT)
 
     def _search_seed(
