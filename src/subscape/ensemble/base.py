@@ -209,8 +209,9 @@ def stacked_weights(ensemble: Ensemble, X: FloatArray | None) -> Stack:
         member
         if member.kind != "oriented"
         else SubspaceClustering(
-            member.members, WeightedSubspaces(lac_weights(X, member, scale="std"))
-        )  # type: ignore[arg-type]
+            member.members,
+            WeightedSubspaces(lac_weights(X, member, scale="std")),  # type: ignore[arg-type]
+        )
         for member in ensemble
     ]
     return stack(members)
