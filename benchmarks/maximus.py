@@ -21,7 +21,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 
 from subscape.datasets import planted_views
-from subscape.finders import MAXIMUS
+from subscape.finders import MAXIMUS, ResidualKMeans
 from subscape.measures import normalized_mutual_info_score
 
 RESULTS = Path(__file__).parent / "results"
@@ -51,6 +51,7 @@ def two_views(many):
             start = time.process_time()
             finder = MAXIMUS(n_clusters=k, random_state=0).fit(X, given=known)
             seconds = time.process_time() - start
+            bare = ResidualKMeans(k, random_state=0).fit(X, given=known)
             free = KMeans(k, n_init=10, random_state=0).fit(X).inertia_
             found.append((
                 finder.target_similarity_[0] / finder.certificate_[0],
@@ -58,6 +59,8 @@ def two_views(many):
                 finder.inertia_[0] / free,
                 inertia(X, hidden.labels()) / free,
                 normalized_mutual_info_score(hidden, finder.labels_),
+                normalized_mutual_info_score(hidden, bare.labels_),
+                finder.plan_distance_[0],
                 seconds,
             ))  # fmt: skip
         everything += found
@@ -65,8 +68,9 @@ def two_views(many):
     lines.append(summary("all", everything))
     found = np.array(everything)
     inside = found[:, 3] <= 1.3
-    header = ["sets", "number", "plan ≤ 1.005", "similarity ≤ 1.1", "inertia ≤ 1.3",
-              "hidden view ≤ 1.3", "NMI > 0.9", "NMI > 0.7", "CPU s"]  # fmt: skip
+    header = ["sets", "number", "plan ≤ 1.1", "similarity ≤ 1.1", "inertia ≤ 1.3",
+              "hidden view ≤ 1.3", "NMI > 0.9", "NMI > 0.7", "NMI", "ResidualKMeans: NMI",
+              "from the plan, at most", "CPU s"]  # fmt: skip
     text = (
         "## Two planted views, one of them known\n\n"
         "400 rows. Similarity is relative to the certificate, inertia to that of free k-means "
@@ -80,9 +84,10 @@ def two_views(many):
 
 
 def summary(name, found):
-    plan, similarity, ours, planted, nmi, seconds = np.array(found).T
-    counts = [plan <= 1.005, similarity <= 1.1, ours <= 1.3, planted <= 1.3, nmi > 0.9, nmi > 0.7]
-    return [name, len(found), *(int(each.sum()) for each in counts), f"{seconds.mean():.2f}"]
+    plan, similarity, ours, planted, nmi, bare, away, seconds = np.array(found).T
+    counts = [plan <= 1.1, similarity <= 1.1, ours <= 1.3, planted <= 1.3, nmi > 0.9, nmi > 0.7]
+    return [name, len(found), *(int(each.sum()) for each in counts), f"{nmi.mean():.3f}",
+            f"{bare.mean():.3f}", f"{away.max():.2%}", f"{seconds.mean():.2f}"]  # fmt: skip
 
 
 def xor(many):

@@ -77,6 +77,8 @@ GUIDES = {"FastDOC": "doc"}
 
 def published(entry: Entry) -> str:
     """Parameters of the paper's version."""
+    if entry.published is None:
+        return "no paper"
     return ", ".join(f"`{name}={value!r}`" for name, value in entry.published.items()) or "–"
 
 

@@ -203,6 +203,7 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "nrkmeans": views("NrKMeans", n_clusters=(4, 3, 1)),
     "autonr": views("AutoNR"),
     "maximus": beside_known("MAXIMUS"),
+    "residual_kmeans": beside_known("ResidualKMeans"),
     "coala": beside_known("COALA"),
     "cib": beside_known("CIB"),
     "condens": beside_known("CondEns"),

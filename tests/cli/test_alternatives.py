@@ -9,7 +9,7 @@ import pytest
 from subscape.cli.finder_inputs import scaled
 from subscape.datasets import planted_views
 from subscape.files.formats import read_clusterings, read_together
-from subscape.finders import MAXIMUS
+from subscape.finders import ResidualKMeans
 from subscape.finders.catalogue import of_role
 
 
@@ -36,7 +36,9 @@ def test_rows_are_matched_by_name_or_by_order(run, views):
         assert f"alternatives to {given[:-4]}" in result.stdout
         (found,) = read_clusterings(f"to_{given}")
         assert found.row_names[:2] == ("r000", "r001")
-        expected = MAXIMUS(random_state=0).fit(scaled(views.X, "standard"), given=views.known)
+        expected = ResidualKMeans(random_state=0).fit(
+            scaled(views.X, "standard"), given=views.known
+        )
         np.testing.assert_array_equal(found.labels(), expected.labels_)
 
 
@@ -86,7 +88,9 @@ def test_rows_that_are_left_out_have_labels_too(run, views):
     result = run(*arguments, "ordered.csv", "-o", "found.csv")
     assert result.exit_code == 0, result.output
     (found,) = read_clusterings("found.csv")
-    expected = MAXIMUS(random_state=0).fit(scaled(X[kept], "standard"), given=views.known[kept])
+    expected = ResidualKMeans(random_state=0).fit(
+        scaled(X[kept], "standard"), given=views.known[kept]
+    )
     np.testing.assert_array_equal(found.labels()[kept], expected.labels_)
     assert found.labels()[[3, 50]].tolist() == [-1, -1]
     Path("kept.csv").write_text("\n".join(["label", *map(str, views.known[kept])]) + "\n")

@@ -19,7 +19,7 @@ from subscape.measures.stacked import stack
 @pytest.mark.parametrize("method", ["members", *METHODS])
 def test_copies_of_one_clustering_give_it_back(planted, distance, method):
     X, truth = planted
-    truth = SubspaceClustering(truth.members, WeightedSubspaces(lac_weights(X, truth)))
+    truth = SubspaceClustering(truth.members, WeightedSubspaces(lac_weights(X, truth, scale="std")))
     rng = np.random.default_rng(0)
     copies = [truth.select(rng.permutation(3)) for _ in range(7)]
     found = ClusterBasedPCE(3, distance=distance, metaclustering=method, random_state=0).fit(copies)
@@ -119,7 +119,7 @@ class TestOriented:
         axis = SubspaceClustering.from_labels(truth.labels(), n_features=5)
         found = ClusterBasedPCE(2, random_state=0).fit([truth, truth, axis], X).clustering_
         np.testing.assert_array_equal(found.rows_only().labels(), truth.labels())
-        np.testing.assert_allclose(found.subspaces.weights, lac_weights(X, found))
+        np.testing.assert_allclose(found.subspaces.weights, lac_weights(X, found, scale="std"))
 
     def test_without_the_table_they_are_refused(self):
         X, truth = planted_oriented(4, [(1, 30), (2, 30)], noise=0, random_state=0)
@@ -222,7 +222,7 @@ def test_plain_labels_get_their_weights_from_the_table(planted):
     X, truth = planted
     found = ClusterBasedPCE(3, random_state=0).fit([truth.labels()] * 3, X).clustering_
     order = [truth.labels()[np.argmax(found.labels() == k)] for k in range(3)]
-    np.testing.assert_allclose(found.subspaces.weights, lac_weights(X, truth)[order])
+    np.testing.assert_allclose(found.subspaces.weights, lac_weights(X, truth, scale="std")[order])
     bare = ClusterBasedPCE(3, random_state=0).fit([truth.labels()] * 3).clustering_
     assert bare.kind == "axis" and bare.subspaces.masks.all()
 

@@ -106,7 +106,9 @@ def test_the_paper_s_alpha_makes_one_cluster_of_all_and_ours_does_not():
 
 def test_copies_of_one_clustering_give_it_back(planted):
     X, truth = planted
-    member = SubspaceClustering(truth.members, WeightedSubspaces(lac_weights(X, truth)))
+    member = SubspaceClustering(
+        truth.members, WeightedSubspaces(lac_weights(X, truth, scale="std"))
+    )
     found = EMPCE(3, random_state=0).fit([member] * 6)
     assert found.clustering_.isclose(member, atol=1e-5)
     assert found.objective_ == pytest.approx(0, abs=1e-6)
@@ -161,7 +163,7 @@ def test_oriented_members_take_part_with_weights_from_the_table():
     rng = np.random.default_rng(0)
     X = rng.random((30, 4))
     members = [random_oriented(rng, (30, 4)) for _ in range(4)]
-    weighted = [SubspaceClustering(m.members, WeightedSubspaces(lac_weights(X, m)))
+    weighted = [SubspaceClustering(m.members, WeightedSubspaces(lac_weights(X, m, scale="std")))
                 for m in members]  # fmt: skip
     found = EMPCE(2, random_state=0).fit(members, X)
     assert found.clustering_ == EMPCE(2, random_state=0).fit(weighted).clustering_

@@ -104,7 +104,7 @@ class TestFlavours:
     def test_masks_become_weights_and_weights_masks(self, planted):
         X, truth = planted
         weighted = represent(X, truth, "hard-weighted")
-        np.testing.assert_allclose(weighted.subspaces.weights, lac_weights(X, truth))
+        np.testing.assert_allclose(weighted.subspaces.weights, lac_weights(X, truth, scale="std"))
         equal = represent(X, weighted, "hard-equal")
         assert equal == truth.with_names(provenance=equal.provenance)
 

@@ -73,6 +73,7 @@ def home(name: str) -> Any:
 LEFT_OUT = {
     "id", "run_ids", "seconds", "provenance", "settings", "is_restored", "given_", "runs", "wholes",
     "progress", "store", "folder", "rule", "warnings", "note", "comparison",
+    "unrefined_clustering_",
 }  # fmt: skip
 #: Arrays of at most so many numbers are written down as they are.
 SHORT = 6
@@ -479,6 +480,9 @@ ALTERNATIVES: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] 
         {"n_init": 3},
         {"n_clusters": 3, "n_alternatives": 2, "realise": "regions", "binning": "quantile",
          "init": "random", "integer": "milp", "n_init": 2},
+    ),
+    "ResidualKMeans": (
+        ("views", "columns"), {"n_init": 3}, {"n_clusters": 3, "n_alternatives": 2, "n_init": 2},
     ),
     "COALA": (
         ("views", "columns", "bits"), {}, {"n_clusters": 3, "omega": 0.8, "n_alternatives": 2},

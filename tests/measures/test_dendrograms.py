@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given
-from scipy.cluster.hierarchy import cophenet, linkage
+from scipy.cluster.hierarchy import cophenet, fcluster, linkage
+from scipy.optimize import linear_sum_assignment
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import shortest_path
+from sklearn.metrics import fowlkes_mallows_score
 from tests.strategies import seeds
 
 from subscape.core import ShapeMismatchError, SubscapeError, SubspaceClustering
-from subscape.measures import cophenetic_similarity, dendrogram_distance
+from subscape.measures import (
+    cophenetic_similarity,
+    dendrogram_distance,
+    dendrogram_layers,
+    hop_similarity,
+)
 
 LEFT = linkage([[0.0], [1.0], [10.0], [12.0]])
 #: Pairs 0-2 and 1-3 instead of 0-1 and 2-3.
@@ -107,3 +116,56 @@ class TestBadInput:
     def test_unknown_measure(self):
         with pytest.raises(SubscapeError, match="measure must be one of"):
             dendrogram_distance(LEFT, RIGHT, measure="vi")
+
+
+# -- layer by layer, as partitions, by hops --------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_layers_are_those_of_fowlkes_and_mallows(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(2, 14, 2))
+    a, b = linkage(X, "average"), linkage(Y, "complete")
+    found = dendrogram_layers(a, b)
+    for k, score in zip(range(2, 14), found, strict=True):
+        cuts = [fcluster(tree, k, "maxclust") for tree in (a, b)]
+        assert score == pytest.approx(fowlkes_mallows_score(*cuts))
+    np.testing.assert_allclose(dendrogram_layers(a, a), 1)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_dendrogram_is_n_partitions(seed):
+    rng = np.random.default_rng(seed)
+    X, Y = rng.normal(size=(2, 8, 2))
+    a, b = linkage(X, "average"), linkage(Y, "average")
+    assert dendrogram_distance(a, a, clusters="partitions") == 0
+    found = dendrogram_distance(a, b, clusters="partitions")
+    assert found == dendrogram_distance(b, a, clusters="partitions")
+    # All layers at once: every row is in n clusters, and pairs are matched over all layers.
+    sides = [
+        [set(np.flatnonzero(cut == c)) for k in range(1, 9)
+         for cut in [fcluster(tree, k, "maxclust")] for c in np.unique(cut)]
+        for tree in (a, b)
+    ]  # fmt: skip
+    shared = np.array([[len(one & other) for other in sides[1]] for one in sides[0]])
+    rows, columns = linear_sum_assignment(shared, maximize=True)
+    assert found == pytest.approx(1 - shared[rows, columns].sum() / 64)
+    with pytest.raises(SubscapeError, match="RNIA is always 0"):
+        dendrogram_distance(a, b, measure="rnia", clusters="partitions")
+    with pytest.raises(SubscapeError, match="clusters must be"):
+        dendrogram_distance(a, b, clusters="layers")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hops_are_edges_of_the_tree(seed):
+    rng = np.random.default_rng(seed)
+    trees = [linkage(rng.normal(size=(9, 2)), "single") for _ in range(2)]
+    ways = []
+    for tree in trees:
+        edges = [(int(child), 9 + m) for m, row in enumerate(tree) for child in row[:2]]
+        i, j = np.array(edges).T
+        graph = coo_array((np.ones(len(edges)), (i, j)), shape=(17, 17))
+        lengths = shortest_path(graph, directed=False, unweighted=True)[:9, :9]
+        ways.append(lengths[np.triu_indices(9, 1)])
+    assert hop_similarity(*trees) == pytest.approx(np.corrcoef(*ways)[0, 1])
+    assert hop_similarity(trees[0], trees[0]) == pytest.approx(1)

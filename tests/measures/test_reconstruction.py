@@ -491,3 +491,18 @@ def test_compression_ratio(seed):
         kept += sum(array.size for array in arrays if array is not None)
     assert encoded.n_numbers == kept
     assert encoded.ratio == kept / X.size
+
+
+def test_noise_as_one_more_cluster_is_like_any_cluster():
+    X, truth = planted_oriented(3, ((1, 60), (2, 60)), noise=0.2, random_state=0)
+    labels = truth.labels()
+    as_cluster = np.where(labels < 0, 2, labels)
+    dims = [1, 2]
+    noisy = sre(X, labels, flat_dims=dims, noise="cluster")
+    full = sre(X, as_cluster, flat_dims=[*dims, 0])
+    assert noisy.total == pytest.approx(full.total)
+    assert noisy.loss == pytest.approx(full.loss)
+    assert (noisy.n_clusters, full.n_clusters) == (2, 3)
+    # By their share, the same rows lose less.
+    assert sre(X, labels, flat_dims=dims).loss < noisy.loss
+    assert np.isfinite(sre(X, np.full(len(X), -1), noise="cluster").total)

@@ -180,6 +180,6 @@ def test_weights_of_reference_classes():
     labels = np.repeat([0, 1], 15)
     expected = np.exp(-np.array([X[labels == k].var(axis=0) for k in (0, 1)]) / 0.2)
     expected /= expected.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(lac_weights(X, labels, 0.2, scale=None), expected, rtol=1e-10)
+    np.testing.assert_allclose(lac_weights(X, labels, 0.2), expected, rtol=1e-10)
     scaled = lac_weights(X / X.std(axis=0), labels, 0.2, scale=None)
-    np.testing.assert_allclose(lac_weights(X, labels, 0.2), scaled, rtol=1e-10)
+    np.testing.assert_allclose(lac_weights(X, labels, 0.2, scale="std"), scaled, rtol=1e-10)

@@ -38,6 +38,14 @@ def test_definition():
     assert "4 features" in repr(plain)
 
 
+def test_mean_squares_as_the_thesis_prints_them():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    plain = figure_of_merit(Halves(), X, adjusted=False, squared=True)
+    np.testing.assert_allclose(plain.by_feature, np.square(by_hand(X)))
+    adjusted = figure_of_merit(Halves(), X, squared=True)
+    np.testing.assert_allclose(adjusted.by_feature, np.square(by_hand(X)) * 20 / 18)
+
+
 def test_features_count_where_they_are_relevant():
     X, truth = planted_axes(200, 6, n_clusters=2, dims=3, random_state=0)
     inside = figure_of_merit(P3C(), X, space="subspace")

@@ -27,7 +27,9 @@ METHODS = of_role("alternative")
 @click.option("-n", "--number", type=click.IntRange(1), default=1, show_default=True,
               help="How many alternatives to find.")  # fmt: skip
 @click.option("--method", type=click.Choice(tuple(METHODS), case_sensitive=False),
-              default="MAXIMUS", show_default=True, help="How to find them.")  # fmt: skip
+              default="ResidualKMeans", show_default=True,
+              help="How to find them; the default finds hidden groupings most often, MAXIMUS keeps "
+              "a limit of similarity.")  # fmt: skip
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the method; may be repeated.")  # fmt: skip
 @click.option("-o", "--output", "outputs", multiple=True, type=click.Path(),

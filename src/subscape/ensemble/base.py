@@ -214,7 +214,10 @@ def stacked_weights(ensemble: Ensemble, X: FloatArray | None) -> Stack:
     members = [
         member
         if member.kind != "oriented"
-        else SubspaceClustering(member.members, WeightedSubspaces(lac_weights(X, member)))  # type: ignore[arg-type]
+        else SubspaceClustering(
+            member.members,
+            WeightedSubspaces(lac_weights(X, member, scale="std")),  # type: ignore[arg-type]
+        )
         for member in ensemble
     ]
     return stack(members)
@@ -259,7 +262,7 @@ def assembled(
     if weights is None and X is None:
         return SubspaceClustering(chosen, masks)
     if weights is None:
-        weights = lac_weights(X, SubspaceClustering(chosen, masks))  # type: ignore[arg-type]
+        weights = lac_weights(X, SubspaceClustering(chosen, masks), scale="std")  # type: ignore[arg-type]
     else:
         weights = weights[kept]
     return SubspaceClustering(chosen, WeightedSubspaces(weights))

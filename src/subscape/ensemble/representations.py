@@ -78,7 +78,7 @@ def represent(
         weights = (
             clustering.subspaces.relevance
             if clustering.kind == "weighted"
-            else lac_weights(X, clustering)
+            else lac_weights(X, clustering, scale="std")
         )
         spaces: AxisSubspaces | WeightedSubspaces = WeightedSubspaces(weights)
     else:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClusterMixin
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subscape.arrays.blocks import Blocks, as_blocks, check_blocks, column_means, is_source
 from subscape.arrays.device.array_api import beside
@@ -29,6 +29,7 @@ from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
 
 from .published import Published
+from .refined import changes_by_refinement
 
 __all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_of"]
 
@@ -41,6 +42,8 @@ class Found(NamedTuple):
     attributes: dict[str, Any] = {}  # noqa: RUF012 - never written to
     #: Further clusterings of the same table, of finders that find several.
     others: tuple[SubspaceClustering, ...] = ()
+    #: The clusters as they were before they were refined; None if they were not.
+    unrefined: SubspaceClustering | None = None
 
 
 class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
@@ -176,6 +179,32 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
         self.n_iter_ = found.n_iter
         for name, value in found.attributes.items():
             setattr(self, name, value)
+        if found.unrefined is not None:
+            self.unrefined_clustering_ = self._named(found.unrefined)
+
+    def describe_refinement(self) -> str:
+        """What refinement changed: ``unrefined_clustering_`` against ``clustering_``.
+
+        Returns
+        -------
+        str
+
+        Examples
+        --------
+        >>> from subscape.finders import MineClus
+        >>> from subscape.datasets import planted_axes
+        >>> X, _ = planted_axes(300, 12, n_clusters=3, dims=5, noise=0.1, random_state=0)
+        >>> print(MineClus(random_state=0).fit(X).describe_refinement())
+        3 clusters became 3
+        rows in no cluster: 30 before, 30 after
+        0 rows joined or left the clusters
+        dimensions of the subspaces: 5, 5, 5 before, 5, 5, 5 after
+        """
+        check_is_fitted(self, "clustering_")
+        before = getattr(self, "unrefined_clustering_", None)
+        if before is None:
+            return f"{type(self).__name__} has not refined its clusters"
+        return changes_by_refinement(before, self.clustering_)
 
     def _named(self, clustering: SubspaceClustering) -> SubspaceClustering:
         """The clustering with the names of the features and what made it."""
@@ -218,6 +247,9 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
                 each.embed(features=kept, shape=shape) for each in (found.clustering, *found.others)
             ]
             found = found._replace(clustering=wide[0], others=tuple(wide[1:]))
+            if found.unrefined is not None:
+                before = found.unrefined.embed(features=kept, shape=shape)
+                found = found._replace(unrefined=before)
         return found
 
     @staticmethod

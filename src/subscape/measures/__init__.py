@@ -28,7 +28,7 @@ __getattr__, __dir__, __all__ = lazy_names(
             "goodman_kruskal_gamma modified_hubert_gamma silhouette_samples "
             "silhouette_score"
         ),
-        "dendrograms": "cophenetic_similarity dendrogram_distance",
+        "dendrograms": "cophenetic_similarity dendrogram_distance dendrogram_layers hop_similarity",
         "density.adco": ("ProfileMatch adco_distance adco_matrix adco_similarity match_profiles"),
         "density.bins": "Bins",
         "density.pair_profile": "pair_profile",

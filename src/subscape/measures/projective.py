@@ -239,7 +239,7 @@ def psi_projective(consensus: Any, ensemble: Any) -> float:
 
 
 def lac_weights(
-    X: ArrayLike, clustering: Any, h: float = 0.2, *, scale: str | None = "std"
+    X: ArrayLike, clustering: Any, h: float = 0.2, *, scale: str | None = None
 ) -> FloatArray:
     """Feature weights of given groups of rows, by the rule of LAC.
 
@@ -253,9 +253,10 @@ def lac_weights(
         Its rows count by their memberships; its subspaces are not looked at.
     h : float, default=0.2
         How evenly the weights are spread.
-    scale : {"std", None}, default="std"
-        Measure variances in units of the column's own. The paper does not say how its tables were
-        scaled. None takes them as they are.
+    scale : {"std", None}, default=None
+        None takes variances as they are, as the formula is printed; the paper does not say how its
+        tables were scaled. "std" measures them in units of the column's own, so that the units of
+        the table don't matter; the consensus methods do that.
 
     Returns
     -------

@@ -53,6 +53,7 @@ def figure_of_merit(
     X: ArrayLike,
     *,
     adjusted: bool = True,
+    squared: bool = False,
     space: str = "full",
     store: RunStore | str | os.PathLike[str] | None = None,
     n_jobs: int | None = None,
@@ -71,6 +72,9 @@ def figure_of_merit(
         At least two features, of comparable units.
     adjusted : bool, default=True
         Divide by the root of (n - k) / n, since more clusters (k) always vary less.
+    squared : bool, default=False
+        Mean squares, as the thesis of Patrikainen (2005) prints them, instead of Yeung's roots of
+        these; adjusted by (n - k) / n itself.
     space : {"full", "subspace"}, default="full"
         "subspace": a feature counts only for those rows in whose cluster it is relevant when the
         whole table is searched: a subspace cluster says nothing about other features.
@@ -83,8 +87,7 @@ def figure_of_merit(
 
     Notes
     -----
-    Rows in no cluster count as one more cluster. The thesis of Patrikainen (2005) takes mean
-    squares instead of their roots.
+    Rows in no cluster count as one more cluster.
 
     References
     ----------
@@ -124,7 +127,7 @@ def figure_of_merit(
         [_merit(table[:, j], run.clustering, weights[:, j], adjusted) for j, run in
          enumerate(runs[:p])]
     )  # fmt: skip
-    return FigureOfMerit(merits, failures)
+    return FigureOfMerit(np.square(merits) if squared else merits, failures)
 
 
 def _merit(

@@ -13,5 +13,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "condens": "CondEns",
         "maximus": "MAXIMUS",
         "metaclustering": "MetaClustering",
+        "residual_kmeans": "ResidualKMeans",
     },
 )

@@ -41,10 +41,11 @@ class DOC(BoxFinder):
     avg_dims : float or None, default=None
         Features per cluster on average, if known: features are then taken and left until it is
         met, those in which a cluster varies the least first. By default each box keeps its own.
-    width : float or array of shape (n_features,), default=0.05
-        How close is close (w): two rows match in a feature if they differ by no more. One number
-        is a share of each feature's range (from the 5th to the 95th percentile, over 0.9); an
-        array gives the distances themselves, in the units of the table.
+    width : float, array of shape (n_features,) or None, default=None
+        How close is close (w): two rows match in a feature if they differ by no more, and no box is
+        wider than twice that. One number is a share of each feature's range (from the 5th to the
+        95th percentile, over 0.9); an array gives the distances themselves, in the units of the
+        table. None: 0.05 to begin with, and boxes as wide as their clusters if they are refined.
     alpha : float or None, default=None
         Least share of the rows in a cluster. By default 2.5 %, but 10 rows in tables of less than
         400 and a quarter of the rows in tables of less than 40.
@@ -86,6 +87,9 @@ class DOC(BoxFinder):
         log(rows) + features * log(1 / beta) of the box as it was found.
     seeds_ : array of shape (n_clusters,)
         The row around which it was found.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Notes
     -----
@@ -129,7 +133,7 @@ class DOC(BoxFinder):
         n_clusters: int | None = None,
         *,
         avg_dims: float | None = None,
-        width: Any = 0.05,
+        width: Any = None,
         alpha: float | None = None,
         beta: float = 0.1,
         n_seeds: int | None = None,
@@ -216,10 +220,11 @@ class FastDOC(DOC):
     avg_dims : float or None, default=None
         Features per cluster on average, if known: features are then taken and left until it is
         met, those in which a cluster varies the least first. By default each box keeps its own.
-    width : float or array of shape (n_features,), default=0.05
-        How close is close (w): two rows match in a feature if they differ by no more. One number
-        is a share of each feature's range (from the 5th to the 95th percentile, over 0.9); an
-        array gives the distances themselves, in the units of the table.
+    width : float, array of shape (n_features,) or None, default=None
+        How close is close (w): two rows match in a feature if they differ by no more, and no box is
+        wider than twice that. One number is a share of each feature's range (from the 5th to the
+        95th percentile, over 0.9); an array gives the distances themselves, in the units of the
+        table. None: 0.05 to begin with, and boxes as wide as their clusters if they are refined.
     alpha : float or None, default=None
         Least share of the rows in a cluster. By default 2.5 %, but 10 rows in tables of less than
         400 and a quarter of the rows in tables of less than 40.
@@ -235,7 +240,7 @@ class FastDOC(DOC):
         have the width given, as in the paper.
     max_samples : int or None, default=None
         Most samples around one row (MAXITER). By default the square of the number of features,
-        but at least 1,000 and at most 20,000.
+        but at least 1,000 and at most 20,000; with ``strict`` the square itself, up to a million.
     enough_dims : int or None, default=None
         Stop looking for a better box once one has so many features (d_0). By default never.
     strict : bool, default=False
@@ -258,6 +263,9 @@ class FastDOC(DOC):
     ----------
     clustering_, labels_, low_, high_, quality_, seeds_
         As in :class:`DOC`.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Differences from the paper
     --------------------------
@@ -294,7 +302,7 @@ class FastDOC(DOC):
         n_clusters: int | None = None,
         *,
         avg_dims: float | None = None,
-        width: Any = 0.05,
+        width: Any = None,
         alpha: float | None = None,
         beta: float = 0.1,
         n_seeds: int | None = None,
@@ -341,6 +349,9 @@ class FastDOC(DOC):
     def _most(self, n_features: int) -> int:
         if self.max_samples is not None:
             return self.max_samples
+        if self.strict:
+            # More samples only make a lucky one likelier, which ends the search.
+            return min(n_features**2, 1_000_000)
         return max(min(n_features**2, 20_000), PILOT)
 
     def _search_seed(

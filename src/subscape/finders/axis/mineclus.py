@@ -34,10 +34,11 @@ class MineClus(BoxFinder):
     avg_dims : float or None, default=None
         Features per cluster on average, if known: features are then taken and left until it is
         met, those in which a cluster varies the least first. By default each box keeps its own.
-    width : float or array of shape (n_features,), default=0.06
-        How close is close (w): two rows match in a feature if they differ by no more. One number
-        is a share of each feature's range (from the 5th to the 95th percentile, over 0.9); an
-        array gives the distances themselves, in the units of the table.
+    width : float, array of shape (n_features,) or None, default=None
+        How close is close (w): two rows match in a feature if they differ by no more, and no box is
+        wider than twice that. One number is a share of each feature's range (from the 5th to the
+        95th percentile, over 0.9); an array gives the distances themselves, in the units of the
+        table. None: 0.06 to begin with, and boxes as wide as their clusters if they are refined.
     alpha : float or None, default=None
         Least share of the rows in a cluster. By default 2.5 %, but 10 rows in tables of less than
         400 and a quarter of the rows in tables of less than 40.
@@ -82,6 +83,9 @@ class MineClus(BoxFinder):
         log(rows) + features * log(1 / beta) of the box as it was found.
     seeds_ : array of shape (n_clusters,)
         The row around which it was found.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Notes
     -----
@@ -123,6 +127,7 @@ class MineClus(BoxFinder):
     True
     """
 
+    _usual_width: ClassVar[float] = 0.06
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **BoxFinder._parameter_constraints,
         "merge": ["boolean"],
@@ -134,7 +139,7 @@ class MineClus(BoxFinder):
         n_clusters: int | None = None,
         *,
         avg_dims: float | None = None,
-        width: Any = 0.06,
+        width: Any = None,
         alpha: float | None = None,
         beta: float = 0.25,
         n_seeds: int | None = None,

@@ -54,8 +54,8 @@ class Entry:
         Whether the numbers of known clusters decide between equally good alternatives.
     exclusions : mapping
         Checks of scikit-learn that its model does not fit, with the reason.
-    published : mapping
-        Parameters that make it the algorithm of the paper.
+    published : mapping or None
+        Parameters that make it the algorithm of the paper; None if there is no paper about it.
     ours : mapping
         What the paper does not have: parameters, each with those of its values that are ours, or
         an empty tuple if the whole parameter is.
@@ -82,7 +82,7 @@ class Entry:
     random: bool = True
     names_matter: bool = True
     exclusions: Reasons = field(default_factory=dict)
-    published: Mapping[str, Any] = field(default_factory=dict)
+    published: Mapping[str, Any] | None = field(default_factory=dict)
     ours: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     spoken: str = ""
@@ -120,6 +120,10 @@ class Entry:
             A subclass, if it is not of the entry's own class.
         """
         cls = self.load() if cls is None else cls
+        if self.published is None:
+            raise SubscapeError(
+                f"no paper describes {self.name}, so it has no published version; use {self.name}()"
+            )
         known = cls._get_param_names()
         for name, value in parameters.items():
             if name not in known:

@@ -50,7 +50,7 @@ ALTERNATIVES = (
     _alternative(
         "MAXIMUS",
         sentence="compact clusters whose density profiles differ from the known ones",
-        cost="n p k + n k^4 per round where the limit binds",
+        cost="n p k per round, n k^4 where the limit binds",
         doi="10.1007/s10618-009-0164-z",
         reference="E. Bae, J. Bailey, G. Dong. A clustering comparison measure using density "
         "profiles and its application to the discovery of alternate clusterings. Data Mining and "
@@ -58,6 +58,16 @@ ALTERNATIVES = (
         exclusions=_NOT_THE_BLOBS,
         published={"realise": "regions", "init": "random", "integer": "milp"},
         ours={"realise": (), "init": ("global",), "integer": ("round",), "slack": (), "cycles": ()},
+    ),
+    _alternative(
+        "ResidualKMeans", spoken="k-means on the residuals",
+        sentence="k-means clusters of what the known ones leave unexplained",
+        cost="n p k per round",
+        doi="10.1109/ICDM.2007.94",
+        reference="Y. Cui, X. Z. Fern, J. G. Dy. Non-redundant multi-view clustering via "
+        "orthogonalization. ICDM 2007",
+        exclusions=_NOT_THE_BLOBS,
+        published=None,
     ),
     _alternative(
         "COALA",

@@ -10,7 +10,7 @@ import numpy as np
 from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.progress import Watch
 
-from .description import Description
+from .description import ANY_DIM, Description, FlatDims
 from .settling import Settled, merged, moved, settled
 
 
@@ -26,12 +26,21 @@ class Attempt(NamedTuple):
     """Dimension of the flat around each row, where the method looks at that."""
 
 
+class Raw(NamedTuple):
+    """Labels (-1 noise) and the dimension of each cluster's flat, as the search found them."""
+
+    labels: IndexArray
+    dims: IndexArray
+
+
 class Chosen(NamedTuple):
     """The best attempt, its clusters after settling (None if that was not asked for)."""
 
     attempt: Attempt
     settled: Settled | None
     tried: int
+    raw: Raw
+    """The clusters before settling, of all rounds."""
 
 
 class Sample(NamedTuple):
@@ -69,6 +78,7 @@ def shortest(
     refine: bool,
     pieces: bool = False,
     agreement: int | None = None,
+    allowed: FlatDims = ANY_DIM,
 ) -> Chosen:
     """Keep the attempt that describes the rows most briefly.
 
@@ -85,8 +95,10 @@ def shortest(
         Judge clusters that have not settled with the pieces of a flat joined.
     agreement : int, optional
         Stop when so many attempts have settled on the same best clusters.
+    allowed : FlatDims
+        Dimensions that flats may have.
     """
-    describe = Description(X)
+    describe = Description(X, allowed)
     best: tuple[Any, Attempt, Settled | None] | None = None
     tried = agreeing = 0
     for attempt in attempts:
@@ -107,13 +119,33 @@ def shortest(
         watch.step("settings", tried)
         if agreeing == agreement or watch.out_of_time():
             break
-    return Chosen(best[1], best[2], tried)  # type: ignore[index]
+    chosen = best[1]  # type: ignore[index]
+    return Chosen(chosen, best[2], tried, Raw(chosen.labels, chosen.dims))  # type: ignore[index]
 
 
 def extended(
-    X: FloatArray, sample: Sample, labels: IndexArray, min_size: int, watch: Watch
+    X: FloatArray,
+    sample: Sample,
+    labels: IndexArray,
+    min_size: int,
+    watch: Watch,
+    allowed: FlatDims = ANY_DIM,
 ) -> Settled:
     """Settle all rows of a table on the clusters of a sample of them."""
-    describe = Description(X)
+    describe = Description(X, allowed)
     everywhere = moved(X, sample.spread(labels, len(X)), describe)
     return settled(X, everywhere, describe, min_size=min_size, watch=watch)
+
+
+def ended(
+    chosen: Chosen, sample: Sample, n: int
+) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray] | None]:
+    """Labels and dimensions at the end, and before settling (None if nothing was settled).
+
+    Before settling, rows outside the sample are in no cluster.
+    """
+    if chosen.settled is None:
+        return chosen.attempt.labels, chosen.attempt.dims, None
+    raw = chosen.raw
+    labels = raw.labels if sample.is_all else sample.spread(raw.labels, n)
+    return chosen.settled.labels, chosen.settled.dims, (labels, raw.dims)

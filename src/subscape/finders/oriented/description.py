@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from subscape.core.types import FloatArray, IndexArray
+from subscape.core.types import BoolArray, FloatArray, IndexArray
 
 #: Variances are told apart down to this share of the largest one of the table.
 SMALLEST_VARIANCE = 1e-8
@@ -23,6 +23,8 @@ PARAMETER_COST = 1.5
 TIGHT = 0.25
 #: Added to the length of clusters that are no such thing.
 PROHIBITIVE = 1e15
+#: Added to the length of flats that somebody has ruled out: more than any other.
+FORBIDDEN = 1e18
 #: A flat of dimension q is fitted to more than so many times q rows.
 ROWS_PER_DIMENSION = 3
 
@@ -66,6 +68,22 @@ class Lengths(NamedTuple):
     dims: IndexArray
 
 
+class FlatDims(NamedTuple):
+    """The dimensions that flats may have; clusters that fit no such flat are noise."""
+
+    least: int = 0
+    most: int | None = None
+
+    def refuse(self, dims: IndexArray) -> BoolArray:
+        """Which of some dimensions are not allowed."""
+        too_many = np.zeros(len(dims), bool) if self.most is None else dims > self.most
+        return too_many | (dims < self.least)
+
+
+#: All of them.
+ANY_DIM = FlatDims()
+
+
 class Description:
     """Lengths of descriptions of the rows of one table.
 
@@ -73,9 +91,12 @@ class Description:
     ----------
     X : (n, p) array
         The table, centred.
+    allowed : FlatDims
+        Dimensions of flats that clusters may be described by.
     """
 
-    def __init__(self, X: FloatArray) -> None:
+    def __init__(self, X: FloatArray, allowed: FlatDims = ANY_DIM) -> None:
+        self.allowed = allowed
         self.n_rows, self.n_features = X.shape
         variances = np.linalg.eigvalsh(X.T @ X / len(X))
         widest = float(variances[-1])
@@ -99,6 +120,7 @@ class Description:
         nats += cost * parameters * np.log(self.n_rows)
         nats[(dims > 0) & (ROWS_PER_DIMENSION * dims >= counts)] += PROHIBITIVE
         nats[across > self.largest] += PROHIBITIVE
+        nats[:, self.allowed.refuse(dims)] += FORBIDDEN
         best = nats.argmin(axis=1)
         shortest = nats[np.arange(len(nats)), best]
         return Lengths(shortest + self.labels(moments.counts), best)

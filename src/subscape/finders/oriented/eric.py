@@ -67,6 +67,9 @@ class ERiC(COPAC):
         The settings used; those of the first round if there were several.
     n_iter_ : int
         Number of settings tried in all rounds.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Differences from the paper
     --------------------------

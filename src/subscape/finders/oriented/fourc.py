@@ -21,7 +21,8 @@ from subscape.finders.oriented.neighbours.pairs import (
 )
 from subscape.finders.oriented.neighbours.search import ClosePairs, nearest_rows, pairs_within
 
-from .attempts import Attempt, Sample, extended, sample_of, shortest
+from .attempts import Attempt, Sample, ended, extended, sample_of, shortest
+from .description import FlatDims
 from .peeling import Ladder, peeled
 from .span import one_point, span_of
 
@@ -75,8 +76,8 @@ class FourC(SubspaceFinder):
     min_samples : int or "auto", default="auto"
         Rows, itself included, that make a row a core (mu); "auto" as above.
     max_dim : int, optional
-        Rows whose local flat has more dimensions than this are noise (lambda); by default one
-        less than the features.
+        Rows whose local flat has more dimensions than this are noise (lambda), and no cluster has
+        a flat of more, refined or not; by default one less than the features.
     delta : float, default=0.1
         A local direction is strong if its variance is more than this share of the largest one's.
     kappa : float, default=50.0
@@ -107,6 +108,9 @@ class FourC(SubspaceFinder):
         The settings used; those of the first round if there were several.
     n_iter_ : int
         Number of settings tried in all rounds.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Differences from the paper
     --------------------------
@@ -188,6 +192,7 @@ class FourC(SubspaceFinder):
         def attempt(rows: FloatArray, eps: float, size: int) -> Attempt:
             return self._attempt(rows, Setting(eps, size), max_dim, watch)
 
+        allowed = FlatDims(most=max_dim)
         asked = self.eps == "auto" or self.min_samples == "auto"
         sample = sample_of(span.rows, self.search_rows if asked else len(X))
         if asked and self.refine:
@@ -196,14 +201,17 @@ class FourC(SubspaceFinder):
                 return lambda rows: (attempt(rows, *s) for s in self._settings(rows, size))
 
             sizes = self._sizes(sample, ROUND_SIZES)
-            chosen = peeled(sample.X, [ladder(size) for size in sizes], watch)
+            ladders = [ladder(size) for size in sizes]
+            chosen = peeled(sample.X, ladders, watch, allowed=allowed)
         else:
             tries = (
                 attempt(sample.X, *setting)
                 for size in self._sizes(sample, CORE_SIZES)
                 for setting in self._settings(sample.X, size)
             )
-            chosen = shortest(tries, sample.X, watch, refine=self.refine, pieces=True)
+            chosen = shortest(
+                tries, sample.X, watch, refine=self.refine, pieces=True, allowed=allowed
+            )
         best, end = chosen.attempt, chosen.settled
         eps, size = best.setting
         if not sample.is_all:
@@ -212,13 +220,13 @@ class FourC(SubspaceFinder):
             else:
                 size = int(self.min_samples)
             if end is not None:
-                end = extended(span.rows, sample, end.labels, size, watch)
+                end = extended(span.rows, sample, end.labels, size, watch, allowed)
                 best = best._replace(local_dims=sample.spread(best.local_dims, len(X)))
             else:
                 best = attempt(span.rows, eps, size)
-        labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
+        labels, dims, before = ended(chosen._replace(attempt=best, settled=end), sample, len(X))
         return span.found(
-            labels, dims, chosen.tried,
+            labels, dims, chosen.tried, before,
             local_dims_=best.local_dims, eps_=eps, min_samples_=size,
         )  # fmt: skip
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from subscape.core.types import FloatArray
+from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.progress import Watch
 
-from .attempts import Attempt, Chosen
-from .description import Description
+from .attempts import Attempt, Chosen, Raw
+from .description import ANY_DIM, Description, FlatDims
 from .settling import Settled, settled
 
 #: Settings in a row that make it worse before a ladder is left.
@@ -26,7 +26,12 @@ def thickness(clusters: Settled) -> int:
 
 
 def peeled(
-    X: FloatArray, ladders: Sequence[Ladder], watch: Watch, *, flat_first: bool = True
+    X: FloatArray,
+    ladders: Sequence[Ladder],
+    watch: Watch,
+    *,
+    flat_first: bool = True,
+    allowed: FlatDims = ANY_DIM,
 ) -> Chosen:
     """Add clusters as long as the description of all rows gets shorter.
 
@@ -47,14 +52,17 @@ def peeled(
         Take clusters of few dimensions first. Coarse settings may take several flats for one of
         more dimensions, so such clusters wait for the next round if there are flatter ones, and
         for all other ladders if they fill more than half of the dimensions.
+    allowed : FlatDims
+        Dimensions that flats may have.
 
     Returns
     -------
     Chosen
         With the first attempt that was kept, or the first made if none was.
     """
-    describe, nowhere = Description(X), np.full(len(X), -1, np.intp)
+    describe, nowhere = Description(X, allowed), np.full(len(X), -1, np.intp)
     best = Settled(nowhere, nowhere[:0], describe.total(X, nowhere))
+    raw = Raw(nowhere, nowhere[:0])
     kept: Attempt | None = None
     first: Attempt | None = None
     thick: tuple[Attempt, Settled] | None = None
@@ -97,9 +105,25 @@ def peeled(
                 round_best = thick
         if round_best is not None:
             kept = round_best[0] if kept is None else kept
+            raw = _with_round(raw, rows, round_best[0])
             best, thick, failed = round_best[1], None, 0
     if thick is not None:
         # Time was up before its turn came.
+        raw = _with_round(raw, np.flatnonzero(best.labels < 0), thick[0])
         kept, best = thick[0] if kept is None else kept, thick[1]
     reported = first if kept is None else kept
-    return Chosen(reported, best, tried)  # type: ignore[arg-type]
+    return Chosen(reported, best, tried, raw)  # type: ignore[arg-type]
+
+
+def _with_round(raw: Raw, rows: IndexArray, attempt: Attempt) -> Raw:
+    """The clusters that the rounds found so far, and those of one more among some rows.
+
+    Rows that an earlier round had, and settling left as noise, may be found again.
+    """
+    labels = raw.labels.copy()
+    found = attempt.labels >= 0
+    labels[rows[found]] = attempt.labels[found] + len(raw.dims)
+    dims = np.concatenate([raw.dims, attempt.dims])
+    used, codes = np.unique(labels[labels >= 0], return_inverse=True)
+    labels[labels >= 0] = codes
+    return Raw(labels, dims[used])

@@ -28,12 +28,22 @@ class Span(NamedTuple):
         labels: IndexArray,
         dims: IndexArray,
         n_iter: int = 1,
+        unrefined: tuple[IndexArray, IndexArray] | None = None,
         **attributes: object,
     ) -> Found:
         """The result of a search: a flat of the given dimension fitted to each cluster.
 
         Clusters are numbered by their first rows; lists of attributes stay as they are.
+        ``unrefined`` are labels and dimensions before the clusters were refined.
         """
+        clustering, flat_dims = self._clustering(labels, dims)
+        attributes["flat_dims_"] = flat_dims
+        before = None if unrefined is None else self._clustering(*unrefined)[0]
+        return Found(clustering, n_iter, attributes, unrefined=before)
+
+    def _clustering(
+        self, labels: IndexArray, dims: IndexArray
+    ) -> tuple[SubspaceClustering, IndexArray]:
         first = [int(np.argmax(labels == k)) for k in range(len(dims))]
         order = np.argsort(first, kind="stable")
         number = np.append(np.argsort(order, kind="stable"), -1)
@@ -44,8 +54,7 @@ class Span(NamedTuple):
             flats.append(basis if self.basis is None else self.basis @ basis)
         bases = OrientedSubspaces(flats, complement=True, n_features=self.n_features)
         clustering = SubspaceClustering.from_labels(labels, bases=bases)
-        attributes["flat_dims_"] = np.array([flat.shape[1] for flat in flats], dtype=np.intp)
-        return Found(clustering, n_iter, attributes)
+        return clustering, np.array([flat.shape[1] for flat in flats], dtype=np.intp)
 
 
 def span_of(X: FloatArray) -> Span:

@@ -75,7 +75,7 @@ def sre(
     flat_dims: FlatDims = None,
     summary: str = "median",
     units: str = "data",
-    noise: str = "cluster",
+    noise: str = "share",
 ) -> ReconstructionScore:
     """Sum of subspace reconstruction errors, an internal score of subspace clusterings [1]_.
 
@@ -110,11 +110,12 @@ def sre(
         "data": losses are in squared units of the table, so that rescaling the table changes what
         ``alpha`` and ``beta`` mean. "variance": losses are divided by the mean variance of the
         columns, for comparing tables.
-    noise : {"cluster", "ignore"}, default="cluster"
-        "cluster": rows in no cluster are reconstructed by their mean, like a cluster of dimension
+    noise : {"share", "cluster", "ignore"}, default="share"
+        "share": rows in no cluster are reconstructed by their mean, like a cluster of dimension
         0 whose loss counts by its share of the rows, and the total is divided by the share of the
         rows in clusters: what part of the table is told at this price. The score of all noise is
-        infinite. "ignore": noise costs nothing, and leaving out much makes good scores.
+        infinite. "cluster": they are one more cluster of dimension 0, like any other. "ignore":
+        noise costs nothing, and leaving out much makes good scores.
 
     Returns
     -------
@@ -155,34 +156,36 @@ def sre(
     _check_prices(alpha, beta)
     _check_choice("summary", summary, ("median", "mean"))
     _check_choice("units", units, ("data", "variance"))
-    _check_choice("noise", noise, ("cluster", "ignore"))
+    _check_choice("noise", noise, ("share", "cluster", "ignore"))
     table = streamed(X, "sre")
     given = clustering_of(clustering, table, X)
     plan = planned_flats(given, flat_dims)
     _, flats, n_lonely = _fitted(table, given, plan)
     refuse_bad_sums(X, "sre", [flat.moments for flat in flats])
     noise_share = n_lonely / len(table)
-    counts = noise == "cluster"
     weights, dims = np.ones(len(plan.dims)), plan.dims
-    if n_lonely and counts:
-        weights, dims = np.append(weights, noise_share), np.append(dims, 0)
+    as_cluster = bool(n_lonely) and noise == "cluster"
+    if n_lonely and noise != "ignore":
+        weights = np.append(weights, 1.0 if as_cluster else noise_share)
+        dims = np.append(dims, 0)
     residuals = [flat.residual for flat in flats[: len(dims)]]
     if not residuals:
         raise EmptyClusteringError(
             "the clustering has no cluster to score: every row is noise and noise='ignore'; "
-            "with noise='cluster' its total is infinite"
+            "with noise='share' its total is infinite"
         )
     losses = np.array(residuals) / table.shape[1]
     if units == "variance":
         losses = losses / _mean_variance(table)
     n_clusters = len(plan.dims)
     middle = np.median if summary == "median" else np.mean
-    flat_dim = float(middle(plan.dims)) if n_clusters else 0.0
+    counted = dims if as_cluster else plan.dims
+    flat_dim = float(middle(counted)) if len(counted) else 0.0
     loss = float(losses @ weights)
-    price = loss + alpha * flat_dim + beta * n_clusters
-    covered = 1 - noise_share if counts else 1.0
+    price = loss + alpha * flat_dim + beta * len(counted)
+    covered = 1 - noise_share if noise == "share" else 1.0
     return ReconstructionScore(
-        total=price / covered if n_clusters else float("inf"),
+        total=price / covered if covered > 0 else float("inf"),
         loss=loss,
         cluster_losses=losses,
         flat_dims=dims,

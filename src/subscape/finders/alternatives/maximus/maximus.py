@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from subscape.core.types import FloatArray, IntArray
@@ -20,35 +17,39 @@ from subscape.finders.alternatives.base import (
     by_alternative,
     joined,
     numbered,
-    run_numbers,
 )
 from subscape.finders.alternatives.matching import Known, known_profiles
 from subscape.finders.alternatives.regions import Regions
+from subscape.finders.alternatives.residual_kmeans import kmeans_clusters, unexplained
 from subscape.finders.views.base import Watch
-from subscape.measures.compactness.dq import dq_measure
 from subscape.parallel.threads import one_thread
 
-from .placing import Limits, Placed, filled, means_of, placed_kmeans, squared_distances
+from .placing import Limits, filled, means_of, placed_kmeans, squared_distances
 from .plans import Plan, least_similarities, plan_regions
+from .realising import distance_to_plan, realise_plan
 from .voting import vote
 
-__all__ = ["MAXIMUS", "Start", "best_start", "unexplained"]
+__all__ = ["MAXIMUS"]
 
 #: Rows can't be halved: an excess up to this share of the limit is no failure. A row of a small
 #: table weighs more.
 WHOLE_ROWS = 0.005
 #: The way that ``slack`` is a share of, at most, relative to the least similarity.
 LONGEST_WAY = 0.3
-#: Values times clusters over all starts that are placed within the limits; at least one is.
-MOST_WORK = 1_000_000
+#: Share of the rows, over all attributes, that may be elsewhere than planned; one row per cluster
+#: in small tables.
+TOLERANCE = 0.01
+#: Share of the room above the least similarity that plans use; the rest is for rows that are
+#: elsewhere than planned.
+PLANNED = 0.97
 
 
 class MAXIMUS(AlternativeFinder):
     """MAXIMUS: alternatives that lie elsewhere than what is known, as measured by ADCO.
 
-    Every attribute is cut into bins, and a clustering is described by how many rows of each cluster
-    lie in each bin. A program finds the profile least similar to the known ones, and rows are
-    placed accordingly, near to centres that the known clusters don't explain [1]_.
+    Every attribute is cut into bins, and a clustering is described by its profile: how many rows of
+    each cluster lie in each bin. A program plans a profile that is hardly similar to the known
+    ones; then rows get labels such that their profile is the planned one [1]_.
 
     Parameters
     ----------
@@ -57,34 +58,33 @@ class MAXIMUS(AlternativeFinder):
     n_alternatives : int, default=1
         How many to find (M); each one differs from those before it, too.
     slack : float, default=1/3
-        How similar to each known clustering an alternative may be in exchange for compact clusters,
-        for ``realise="points"``: a share of the way from the least similarity possible to that of
-        the known clustering with itself, or to 1.3 times the least if that is nearer. The default
-        thus allows 1.1 times the least similarity, or less. Whole rows may take up to 0.5 % more,
-        in tables of few rows one row per cluster.
-    realise : {"points", "regions"}, default="points"
-        How rows get their labels. "points": k-means whose rows are placed by a linear program that
-        keeps the similarity within the limit. "regions": the paper's way, k-means in every region
-        with the cluster sizes planned for it, and a vote of the attributes.
+        How similar to each known clustering a plan may be in exchange for compact clusters, for
+        ``realise="rows"``: a share of the way from the least similarity possible to that of the
+        known clustering with itself, or to 1.3 times the least if that is nearer. The default thus
+        allows 1.1 times the least similarity, or less; 0 plans the least similarity. Whole rows may
+        take up to 0.5 % more, in tables of few rows one row per cluster.
+    realise : {"rows", "regions"}, default="rows"
+        How a profile is planned and realised. "rows": planned such that there are rows for it, near
+        to the centres that k-means finds in what the known clusters don't explain; rows then move
+        from the nearest of these centres to others, the cheapest first, until their profile is
+        the planned one. "regions": the paper's way, planned region by region; k-means in every
+        region with the cluster sizes planned for it, and a vote of the attributes.
     n_bins : int, default=10
         Bins of each attribute (Q).
     binning : {"uniform", "quantile", "mdl"}, default="uniform"
         Bins of equal width, of equally many rows, or fitted to what is known (Fayyad and Irani).
     integer : {"round", "milp"}, default="round"
-        How the plan gets whole numbers: by rounding and exchanges, or by the solver, which may take
-        long.
+        For ``realise="regions"``: how the plan gets whole numbers, by rounding and exchanges, or by
+        the solver, which may take long.
     init : {"global", "random"}, default="global"
         For ``realise="regions"``: where k-means starts in each region, from the same centres
         everywhere or, as in the paper, from random rows, so that labels mean different things.
     n_init : int, default=10
-        Starts of the k-means that finds the centres. Of small tables all are placed within the
-        limit, and of those as compact as any the one with the largest DQ is kept
-        (:func:`subscape.measures.dq_measure`, by distances to the other centroid); of large tables
-        only the best of several.
+        Starts of the k-means that finds the centres; the one with the least inertia is taken.
     max_iter : int, default=20
-        Rounds of placing rows and moving centres, for each region or all rows.
+        For ``realise="regions"``: rounds of k-means in each region.
     cycles : int, default=0
-        With several alternatives: how often each of them is placed again, now knowing the later
+        With several alternatives: how often each of them is planned again, now knowing the later
         ones too; kept where it gets more compact.
     max_time : float or None
         Seconds after which programs and rounds stop with the best so far.
@@ -107,9 +107,13 @@ class MAXIMUS(AlternativeFinder):
         No clustering is less similar to what is known than this; summed over what is known to each
         alternative, as are the next two.
     target_similarity_ : array of shape (n_alternatives,)
-        Similarity of the planned profile: the value of the program.
+        Similarity of the planned profile.
     similarity_ : array of shape (n_alternatives,)
         Similarity of the labels.
+    plan_distance_ : array of shape (n_alternatives,)
+        Share of the rows, over all attributes, that the labels have elsewhere than the plan. With
+        ``realise="rows"`` at most 1 %, or one row per cluster; where more is left there is a
+        warning that says how much.
     adco_ : array of shape (n_alternatives,)
         Mean ADCO with what is known: 1 for equal profiles.
     inertia_ : array of shape (n_alternatives,)
@@ -123,13 +127,15 @@ class MAXIMUS(AlternativeFinder):
     -----
     Averaged over all matchings of clusters the similarity is the same for all clusterings, so the
     least possible one is known in advance (``certificate_``), and many plans reach it. Which one is
-    taken decides on the quality: ours is the nearest to the profile of k-means clusters of X minus
-    what the known clusterings explain.
+    taken decides on the quality: ours is the nearest to k-means clusters of X minus what the known
+    clusterings explain. Those clusters themselves, without a plan, are
+    :class:`~subscape.finders.ResidualKMeans`, which finds hidden views more often.
 
     Differences from the paper
     --------------------------
-    - The placing of single rows within a ``slack`` is ours altogether, and so are further
-      ``cycles``; the paper has ``realise="regions"``.
+    - The paper plans each region by itself and lets the attributes vote (``realise="regions"``). No
+      rows may exist for such a plan, and the vote is far from it; by default plans are made for
+      rows, within a ``slack``, and realised. Further ``cycles`` are ours, too.
     - There, k-means starts from random rows in every region (``init="random"``), and the solver
       makes the numbers whole (``integer="milp"``).
     - Always: cluster sizes agree over the attributes; the best matching is written by its dual,
@@ -151,14 +157,14 @@ class MAXIMUS(AlternativeFinder):
     >>> finder = MAXIMUS(random_state=0).fit(X, given=known)
     >>> adjusted_rand_score(hidden, finder.labels_) > 0.95
     True
-    >>> (finder.target_similarity_ / finder.certificate_).round(2)
-    array([1.])
+    >>> bool(finder.plan_distance_[0] <= 0.01)
+    True
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **RESTART_CONSTRAINTS,
         "slack": [Interval(Real, 0, None, closed="left")],
-        "realise": [StrOptions({"points", "regions"})],
+        "realise": [StrOptions({"rows", "regions"})],
         "n_bins": [Interval(Integral, 1, 65535, closed="both")],
         "binning": [StrOptions({"uniform", "quantile", "mdl"})],
         "integer": [StrOptions({"round", "milp"})],
@@ -173,7 +179,7 @@ class MAXIMUS(AlternativeFinder):
         *,
         n_alternatives: int = 1,
         slack: float = 1 / 3,
-        realise: str = "points",
+        realise: str = "rows",
         n_bins: int = 10,
         binning: str = "uniform",
         integer: str = "round",
@@ -254,55 +260,77 @@ class MAXIMUS(AlternativeFinder):
         seed: np.random.SeedSequence,
         watch: Watch,
     ) -> _Realised:
-        for_starts, for_regions = seed.spawn(2)
+        for_centres, for_regions = seed.spawn(2)
         profiles = known_profiles(regions, known, n_clusters)
         residuals = unexplained(X, known)
+        wished = kmeans_clusters(residuals, n_clusters, self.n_init, for_centres, self.n_jobs)
         least = least_similarities(regions, profiles, n_clusters, watch)
-        limits = Limits.above(least, self._room(profiles, least))
-        n_starts = 1
-        if self.realise == "points":
-            n_starts = min(self.n_init, max(1, MOST_WORK // (X.size * n_clusters)))
-        children = for_starts.spawn(n_starts)
-
-        def start(number: int) -> Start | None:
-            if number > 0 and watch.out_of_time():
-                return None
-            n_init = -(-self.n_init // n_starts)
-            wished = self._clusters_of(residuals, n_clusters, n_init, children[number])
-            if self.realise == "regions":
-                return Start(wished, None)
-            return Start(wished, self._placed(X, wished, profiles, limits, watch))
-
-        tolerance = max(WHOLE_ROWS, n_clusters / len(X))
-        starts = [each for each in run_numbers(start, n_starts, self.n_jobs) if each is not None]
-        best = best_start(X, known, starts, tolerance)
+        if self.realise == "rows":
+            return self._by_rows(residuals, regions, wished, profiles, least, watch)
         plan = plan_regions(
             regions,
             profiles,
-            regions.profile(best.wished, n_clusters),
+            regions.profile(wished, n_clusters),
             least,
             watch,
             exact=self.integer == "milp",
         )
         watch.step("plan")
-        if best.placed is None:
-            centres = means_of(X, best.wished, np.zeros((n_clusters, X.shape[1])))
-            rng = np.random.default_rng(for_regions) if self.init == "random" else None
-            labels = vote(X, regions, plan, centres, self.max_iter, rng)
-            return _Realised(filled(labels, squared_distances(X, centres)), self.max_iter, plan)
-        if best.placed.excess > tolerance:
+        centres = means_of(X, wished, np.zeros((n_clusters, X.shape[1])))
+        rng = np.random.default_rng(for_regions) if self.init == "random" else None
+        labels = vote(X, regions, plan, centres, self.max_iter, rng)
+        labels = filled(labels, squared_distances(X, centres))
+        return _Realised(labels, self.max_iter, plan)
+
+    def _by_rows(
+        self,
+        X: FloatArray,
+        regions: Regions,
+        wished: IntArray,
+        known: list[Known],
+        least: list[float],
+        watch: Watch,
+        room: list[float] | None = None,
+    ) -> _Realised:
+        """A plan that there are rows for, and labels with its profile.
+
+        The labels know the plan and the centres; of the rows that the plan was made for they know
+        nothing.
+        """
+        k = int(wished.max()) + 1
+        centres = means_of(X, wished, np.zeros((k, X.shape[1])))
+        room = self._room(known, least) if room is None else room
+        limits = Limits.above(least, [PLANNED * free for free in room])
+        plan = self._plan(X, regions, centres, known, limits, watch)
+        watch.step("plan")
+        costs = squared_distances(X, centres)
+        found = realise_plan(costs, regions, plan, filled(costs.argmin(axis=1), costs), watch)
+        if found.distance > max(TOLERANCE, k / len(X)):
             watch.cut(
-                f"the limit of the similarity is exceeded by {best.placed.excess:.2%}; allow more "
+                f"{found.distance:.1%} of the rows, over all attributes, are elsewhere than "
+                "planned; fewer bins (n_bins) leave more rows to choose from"
+            )
+        return _Realised(found.labels, found.n_iter, plan)
+
+    def _plan(
+        self,
+        X: FloatArray,
+        regions: Regions,
+        centres: FloatArray,
+        known: list[Known],
+        limits: Limits,
+        watch: Watch,
+    ) -> Plan:
+        """The profile of rows that are placed near the centres, within the limits."""
+        k = len(centres)
+        placed = placed_kmeans(X, centres, known, limits, 1, watch)
+        if placed.excess > max(WHOLE_ROWS, k / len(X)):
+            watch.cut(
+                f"the limit of the similarity is exceeded by {placed.excess:.2%}; allow more "
                 "similarity (slack) or time"
             )
-        return _Realised(best.placed.labels, best.placed.n_iter, plan)
-
-    def _placed(
-        self, X: FloatArray, start: IntArray, known: list[Known], limits: Limits, watch: Watch
-    ) -> Placed:
-        """k-means within the limits, from the means of some clusters."""
-        centres = means_of(X, start, np.zeros((int(start.max()) + 1, X.shape[1])))
-        return placed_kmeans(X, centres, known, limits, self.max_iter, watch)
+        counts = np.rint(regions.profile(placed.labels, k)).astype(np.int64)
+        return Plan(counts, tuple(each.similarity(placed.labels, k) for each in known))
 
     def _room(self, known: list[Known], least: list[float]) -> list[float]:
         """How much more similar than the least possible an alternative may be to each known one."""
@@ -311,15 +339,6 @@ class MAXIMUS(AlternativeFinder):
             for each, value in zip(known, least, strict=True)
         ]
         return [self.slack * max(way, 0.0) for way in ways]
-
-    def _clusters_of(
-        self, X: FloatArray, n_clusters: int, n_init: int, seed: np.random.SeedSequence
-    ) -> IntArray:
-        start = np.random.RandomState(seed.generate_state(4))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # few distinct rows
-            model = KMeans(n_clusters, n_init=n_init, random_state=start).fit(X)
-        return filled(model.labels_.astype(np.int64), squared_distances(X, model.cluster_centers_))
 
     def _placed_again(
         self,
@@ -338,10 +357,11 @@ class MAXIMUS(AlternativeFinder):
             max(free, each.similarity(found.labels, k) - value)
             for free, each, value in zip(self._room(profiles, least), profiles, least, strict=True)
         ]
-        placed = self._placed(X, found.labels, profiles, Limits.above(least, room), watch)
-        if placed.excess > 0 or placed.inertia >= _inertia(X, found.labels, k):
+        residuals = unexplained(X, known)
+        again = self._by_rows(residuals, regions, found.labels, profiles, least, watch, room)
+        if _inertia(X, again.labels, k) >= _inertia(X, found.labels, k):
             return found
-        return found._replace(labels=placed.labels, n_iter=found.n_iter + placed.n_iter)
+        return again._replace(n_iter=found.n_iter + again.n_iter)
 
 
 class _Realised(NamedTuple):
@@ -366,6 +386,7 @@ def _report(
         "certificate_": sum(each.certificate for each in known),
         "target_similarity_": sum(found.plan.similarities),
         "similarity_": sum(similarities),
+        "plan_distance_": distance_to_plan(regions, found.plan, labels),
         "adco_": float(np.mean(np.array(similarities) / largest)),
         "inertia_": _inertia(X, labels, k),
         "plans_": found.plan.counts,
@@ -375,52 +396,3 @@ def _report(
 def _inertia(X: FloatArray, labels: IntArray, n_clusters: int) -> float:
     centres = means_of(X, labels, np.zeros((n_clusters, X.shape[1])))
     return float(np.square(X - centres[labels]).sum())
-
-
-# -- where MAXIMUS starts from, and which of its starts is kept ------------------------------------
-
-
-#: Starts are as compact as the best one up to this share of its inertia.
-AS_COMPACT = 1.02
-
-
-def unexplained(X: FloatArray, known: list[IntArray]) -> FloatArray:
-    """What is left of a table when the means of all known clusters are taken off, added up.
-
-    >>> unexplained(np.array([[0.0], [2.0], [7.0], [9.0]]), [np.array([0, 0, 1, 1])]).ravel()
-    array([-1.,  1., -1.,  1.])
-    """
-    indicators = [np.ones((len(X), 1))]
-    for labels in known:
-        indicators.append((labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64))
-    H = np.hstack(indicators)
-    effects, *_ = np.linalg.lstsq(H, X, rcond=None)
-    return np.asarray(X - H @ effects)
-
-
-class Start(NamedTuple):
-    """Clusters that the known ones don't explain, and what the limits left of them."""
-
-    wished: IntArray
-    placed: Placed | None
-
-
-def best_start(
-    X: FloatArray, known: list[IntArray], starts: list[Start], tolerance: float
-) -> Start:
-    """The start with the largest DQ among those that keep the limits and are as compact as any.
-
-    DQ alone would split off single rows: compact clusters come first.
-    """
-    if len(starts) == 1:
-        return starts[0]
-    placed = [each.placed for each in starts if each.placed is not None]
-    over = np.array([max(each.excess - tolerance, 0.0) for each in placed])
-    inertias = np.where(over == over.min(), [each.inertia for each in placed], np.inf)
-    scores = [
-        dq_measure(X, known, each.labels, separation="to_centroid").dq
-        if inertia <= AS_COMPACT * inertias.min()
-        else -1.0
-        for each, inertia in zip(placed, inertias, strict=True)
-    ]
-    return starts[int(np.argmax(scores))]

@@ -92,11 +92,13 @@ class BoxFinder(SubspaceFinder):
 
     _centred: ClassVar[bool] = False  # boxes are reported in the units of the table
     _accepts_missing: ClassVar[bool] = True
+    #: Where the search begins if no width is given, as a share of each feature's range.
+    _usual_width: ClassVar[float] = 0.05
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "avg_dims": [Interval(Real, 1, None, closed="left"), None],
-        "width": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "width": [Interval(Real, 0, None, closed="neither"), "array-like", None],
         "alpha": [Interval(Real, 0, 1, closed="right"), None],
         "beta": [Interval(Real, 0, 1, closed="neither")],
         "n_seeds": [Interval(Integral, 1, None, closed="left"), None],
@@ -115,7 +117,7 @@ class BoxFinder(SubspaceFinder):
             raise SubscapeError(
                 f"avg_dims={self.avg_dims} is more than the {n_features} features of the table"
             )
-        width = np.asarray(self.width, dtype=np.float64)
+        width = self._widths()
         if width.ndim == 0:
             return
         if width.shape != (n_features,):
@@ -129,6 +131,10 @@ class BoxFinder(SubspaceFinder):
                 f"width must be positive for every feature, but {len(wrong)} are not, the first "
                 f"of them feature {wrong[0]}: {width[wrong[0]]}"
             )
+
+    def _widths(self) -> FloatArray:
+        """The width given, or the usual one."""
+        return np.asarray(self._usual_width if self.width is None else self.width, np.float64)
 
     def predict(self, X: ArrayLike) -> IntArray:
         """Put rows into the boxes found.
@@ -175,14 +181,32 @@ class BoxFinder(SubspaceFinder):
             sampled = np.sort(rng.choice(len(X), self.search_rows, replace=False))
         space = self._space(X[sampled])
         boxes, candidates, rounds = self._find_boxes(space, rng, watch)
-        if self.avg_dims is not None:
-            boxes = with_dims(space.table, boxes, round(self.avg_dims * len(boxes)))
-        return self._found(X, sampled, boxes, candidates, rounds)
+        while True:
+            fitted = boxes
+            if self.avg_dims is not None:
+                fitted = with_dims(space.table, boxes, round(self.avg_dims * len(boxes)))
+                fitted = [self._as_narrow_as_asked(space, box) for box in fitted]
+            members = self._members(X, fitted)
+            staying = [i for i, rows in enumerate(members) if rows is not None]
+            if len(staying) == len(boxes):
+                break
+            # Without the empty ones, the number of features has to be met anew.
+            boxes, candidates = [boxes[i] for i in staying], [candidates[i] for i in staying]
+        found = self._found(X, sampled, fitted, candidates, rounds)
+        if not self.refine:
+            return found
+        windows = [space.box(candidate) for candidate in candidates]
+        clusters = [
+            (np.flatnonzero(rows), box.features)
+            for box, rows in zip(windows, self._members(X, windows), strict=True)
+            if rows is not None
+        ]
+        return found._replace(unrefined=SubspaceClustering.from_clusters(clusters, X.shape))
 
     def _space(self, table: FloatArray) -> Space:
         n_rows, n_features = table.shape
         scales = feature_scales(table)
-        width = np.asarray(self.width, dtype=np.float64)
+        width = self._widths()
         least = LEAST_SHARE if self.alpha is None else self.alpha
         few = min(FEWEST_ROWS, math.ceil(n_rows / 4)) if self.alpha is None else 1
         return Space(
@@ -251,7 +275,19 @@ class BoxFinder(SubspaceFinder):
         least = max(2, space.min_support // 2)
         box = refine_box(space.table, eligible, box, space.scales, least)
         fresh = eligible & hold(space.table, box)
-        return spread_box(space.table, box, space.scales), fresh
+        box = spread_box(space.table, box, space.scales)
+        if self.width is None:
+            return box, fresh
+        box = self._as_narrow_as_asked(space, box)
+        return box, eligible & hold(space.table, box)
+
+    def _as_narrow_as_asked(self, space: Space, box: Box) -> Box:
+        """The middle of a box, as wide as a window of the width that was given."""
+        if self.width is None:
+            return box
+        middle, half = (box.low + box.high) / 2, space.half_widths[box.features]
+        low, high = np.maximum(box.low, middle - half), np.minimum(box.high, middle + half)
+        return Box(box.features, low, high)
 
     def _use(self, space: Space, candidate: Candidate, box: Box) -> None:
         """Take the cells of a box out of the search; all cells of its rows, if none may overlap."""
@@ -315,6 +351,20 @@ class BoxFinder(SubspaceFinder):
         """Find the best box around a row, None if there is none better than ``floor``."""
         raise NotImplementedError(f"{type(self).__name__} must implement _search_seed")
 
+    def _members(self, X: FloatArray, boxes: list[Box]) -> list[BoolArray | None]:
+        """The rows of every cluster; None if there are none, or fewer than ``alpha`` asks for."""
+        least = 1 if self.alpha is None else max(1, math.ceil(self.alpha * len(X) - 1e-9))
+        taken = np.zeros(len(X), dtype=bool)
+        members: list[BoolArray | None] = []
+        for box in boxes:
+            inside = hold(X, box)
+            rows = inside if self.overlap else inside & ~taken
+            enough = np.count_nonzero(rows) >= least
+            members.append(rows if enough else None)
+            if enough:
+                taken |= inside
+        return members
+
     def _found(
         self,
         X: FloatArray,
@@ -324,13 +374,10 @@ class BoxFinder(SubspaceFinder):
         rounds: int,
     ) -> Found:
         """Fill the boxes with all rows of the table; a row in two of them belongs to the first."""
-        taken = np.zeros(len(X), dtype=bool)
         clusters, low, high, quality, seeds = [], [], [], [], []
-        for box, candidate in zip(boxes, candidates, strict=True):
-            inside = hold(X, box)
-            members = inside if self.overlap else inside & ~taken
-            taken |= inside
-            if not members.any():
+        members_of = self._members(X, boxes)
+        for box, candidate, members in zip(boxes, candidates, members_of, strict=True):
+            if members is None:
                 continue
             clusters.append((np.flatnonzero(members), box.features))
             ends = np.full((2, X.shape[1]), [[-np.inf], [np.inf]])

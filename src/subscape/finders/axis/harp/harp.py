@@ -94,6 +94,9 @@ class HARP(SubspaceFinder):
         The rows of the dendrogram.
     relevance_ : array of shape (n_clusters, n_features)
         One minus the variance of each cluster in each feature, in units of the column's.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Differences from the paper
     --------------------------
@@ -222,9 +225,9 @@ class HARP(SubspaceFinder):
         sample = self._sample(np.arange(len(Z)), rng)
         merges = self._merge(Z[sample], watch)
         if self.cut == "level":
-            labels = self._stopped(Z, sample, merges, n_clusters)
+            raw, labels = self._stopped(Z, sample, merges, n_clusters)
         else:
-            labels = self._worthwhile(Z, sample, merges, n_clusters, rng, watch)
+            raw, labels = self._worthwhile(Z, sample, merges, n_clusters, rng, watch)
 
         labels = renumbered(labels)
         core = moments(Z, labels)
@@ -243,17 +246,25 @@ class HARP(SubspaceFinder):
             SubspaceClustering.from_labels(labels, masks=masks),
             n_iter=len(merges.left),
             attributes=self._hierarchy(merges, sample) | {"relevance_": wide},
+            unrefined=self._of_subtrees(Z, raw) if self.refine else None,
         )
+
+    def _of_subtrees(self, Z: FloatArray, labels: IntArray) -> SubspaceClustering:
+        """Clusters as they were read off the dendrogram."""
+        labels = renumbered(labels)
+        masks = relevant_features(moments(Z, labels), len(Z), self._finest, self.min_relevance)
+        return SubspaceClustering.from_labels(labels, masks=masks)
 
     def _stopped(
         self, Z: FloatArray, sample: IntArray, merges: Merges, n_clusters: int | None
-    ) -> IntArray:
-        """The clusters left when the merging stops at a given number of them."""
+    ) -> tuple[IntArray, IntArray]:
+        """The clusters left when the merging stops at a given number of them, and refined."""
         labels = np.full(len(Z), -1)
         labels[sample] = level(merges, len(sample), n_clusters or 1)
         if not self.refine:
-            return labels
-        return reassign(Z, labels, self._finest, self.min_relevance, at_least=n_clusters or 1)
+            return labels, labels
+        least = n_clusters or 1
+        return labels, reassign(Z, labels, self._finest, self.min_relevance, at_least=least)
 
     def _worthwhile(
         self,
@@ -263,8 +274,8 @@ class HARP(SubspaceFinder):
         n_clusters: int | None,
         rng: np.random.Generator,
         watch: Watch,
-    ) -> IntArray:
-        """The clusters that shorten the description the most."""
+    ) -> tuple[IntArray, IntArray]:
+        """The clusters that shorten the description the most, and refined."""
 
         def everywhere(of_sample: IntArray) -> IntArray:
             labels = np.full(len(Z), -1)
@@ -276,7 +287,8 @@ class HARP(SubspaceFinder):
 
         nodes = tree(Z[sample], merges, self._finest, len(sample))
         if not self.refine:
-            return everywhere(best_subtrees(nodes, n_clusters))
+            raw = everywhere(best_subtrees(nodes, n_clusters))
+            return raw, raw
         pieces = everywhere(best_subtrees(nodes))
         labels = improved(pieces)
         total = description(Z, labels, self._finest)
@@ -296,11 +308,11 @@ class HARP(SubspaceFinder):
                 break
             labels, total = tried, better
         if n_clusters is None:
-            return labels
+            return pieces, labels
+        raw = everywhere(best_subtrees(nodes, n_clusters))
         if labels.max() + 1 < n_clusters:
-            enough = pieces.max() + 1 >= n_clusters
-            labels = pieces if enough else everywhere(best_subtrees(nodes, n_clusters))
-        return improved(labels, n_clusters)
+            labels = pieces if pieces.max() + 1 >= n_clusters else raw
+        return raw, improved(labels, n_clusters)
 
     def _placed(self, Z: FloatArray, core: Moments, masks: BoolArray) -> IntArray:
         odds = log_odds(Z, core, masks, self._finest)

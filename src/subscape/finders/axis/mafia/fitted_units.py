@@ -110,7 +110,7 @@ def fitted_boxes(
     *,
     min_rows: int,
     watch: Watch,
-) -> list[Box]:
+) -> list[tuple[Box, Box]]:
     """Find boxes around dense units, with the features and the ends of the rows that they hold.
 
     Clusters of units are taken in order of the bits they save; those whose rows are in a box
@@ -136,8 +136,9 @@ def fitted_boxes(
 
     Returns
     -------
-    list of Box
-        None is the union, or the intersection, of others.
+    list of (Box, Box)
+        The boxes, and what each was before it was fitted. None is the union, or the intersection,
+        of others.
     """
     score = interest(found, len(X))
     order = np.argsort(-score, kind="stable")
@@ -151,8 +152,9 @@ def fitted_boxes(
         for i, rows in zip(batch, found.rows(batch), strict=True):
             if search.is_new(clusters[i].columns, rows, int(found.sizes[i])):
                 search.around(clusters[i])
-    boxes = [search.boxes[k] for k in without_unions(X, search.boxes)]
-    return [boxes[k] for k in irredundant(X, boxes)]
+    staying = without_unions(X, search.boxes)
+    boxes = [search.boxes[k] for k in staying]
+    return [(boxes[k], search.seeds[staying[k]]) for k in irredundant(X, boxes)]
 
 
 class _Search:
@@ -171,6 +173,7 @@ class _Search:
         self.scales = feature_scales(X)
         self.free = FreeCells(*X.shape)
         self.boxes: list[Box] = []
+        self.seeds: list[Box] = []
 
     def is_new(self, columns: Subspace, rows: BitArray, size: int) -> bool:
         """Whether enough rows are in no box with one of the columns."""
@@ -186,7 +189,7 @@ class _Search:
         found = int((eligible & hold(X, box)).sum())
         if not beats_chance(X, box, found, len(free.rows()), self.scales):
             return
-        box = self._use(spread_box(X, box, self.scales))
+        box = self._use(spread_box(X, box, self.scales), seed)
         # A box that was fitted to another cluster than it came from would come again.
         origin = hold(X, seed)
         again = origin & free.rows_free_in(seed.features)
@@ -212,10 +215,11 @@ class _Search:
                 continue
             trials += 1
             part = self._box_of((int(self.items.column[i]),), self.items.value[[[i]]])
-            inner = self._refined(_joined(outer, part), rows)
+            start = _joined(outer, part)
+            inner = self._refined(start, rows)
             if self._is_more(inner, outer, rows):
                 trials = 0
-                self._inside(self._use(spread_box(self.X, inner, self.scales)))
+                self._inside(self._use(spread_box(self.X, inner, self.scales), start))
 
     def _is_more(self, inner: Box, outer: Box, rows: BoolArray) -> bool:
         """Whether a box inside another one has further features by more than chance."""
@@ -237,8 +241,9 @@ class _Search:
     def _refined(self, seed: Box, eligible: BoolArray) -> Box:
         return refine_box(self.X, eligible, seed, self.scales, max(2, self.min_rows // 2))
 
-    def _use(self, box: Box) -> Box:
+    def _use(self, box: Box, seed: Box) -> Box:
         self.boxes.append(box)
+        self.seeds.append(seed)
         self.free.use(hold(self.X, box), box.features)
         return box
 

@@ -116,6 +116,9 @@ class MAFIA(GridFinder):
         Bits that each cluster saves.
     n_iter_ : int
         Most features of a cluster that was found.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     See Also
     --------
@@ -229,14 +232,20 @@ class MAFIA(GridFinder):
         boxes = self._boxes(sample, watch) if len(varying) else []
         if not boxes and len(X) < FEW_ROWS:
             return clone(self).set_params(refine=False)._find(X, seed, watch)
-        boxes = [
-            _narrowest(box._replace(features=varying[box.features]), X, self.max_dims)
-            for box in boxes
-        ]
-        return self._found(X, boxes)
+        fitted, seeds = (
+            [box._replace(features=varying[box.features]) for box in each]
+            for each in (zip(*boxes, strict=True) if boxes else ((), ()))
+        )
+        found = self._found(X, [_narrowest(box, X, self.max_dims) for box in fitted])
+        before = to_clustering(
+            [np.flatnonzero(hold(X, box)) for box in seeds],
+            [box.features.tolist() for box in seeds],
+            X.shape,
+        )
+        return found._replace(unrefined=before)
 
-    def _boxes(self, sample: FloatArray, watch: Watch) -> list[Box]:
-        """Boxes that are fitted to the rows around dense units of few columns."""
+    def _boxes(self, sample: FloatArray, watch: Watch) -> list[tuple[Box, Box]]:
+        """Boxes that are fitted to the rows around dense units of few columns, and those units."""
         grid = self._grid(sample)
         items = telling_items(grid, dense_items(grid))
         if len(items) == 0:
@@ -252,7 +261,7 @@ class MAFIA(GridFinder):
         """All rows in the boxes, and what they tell; the most interesting first."""
         members = [hold(X, box) for box in boxes]
         score = np.array([_bits(X, *pair) for pair in zip(boxes, members, strict=True)])
-        filled = np.array([rows.any() for rows in members], dtype=bool)
+        filled = np.array([rows.sum() >= self.min_rows for rows in members], dtype=bool)
         order = np.argsort(-score, kind="stable")
         chosen = [int(k) for k in order if filled[k]][: self.max_clusters]
         edges = [self._edges(column).edges for column in X.T] if chosen else []

@@ -53,6 +53,8 @@ class Climb(NamedTuple):
     partition: Partition
     objective: float
     n_trials: int
+    raw: Partition | None = None
+    """The same medoids before any of them was moved, if they were."""
 
 
 def far_points(X: FloatArray, size: int, rng: np.random.Generator) -> IndexArray:
@@ -219,13 +221,18 @@ class Climber:
             if trial.objective < best.objective:
                 kept, best, stale = seeds, trial, 0
         best = self._finish(best)
-        return Climb(best, best.objective, n_trials)
+        raw = self._plain(kept) if self.refine else None
+        return Climb(best, best.objective, n_trials, raw)
 
     def partition_of(self, seeds: IndexArray) -> Partition:
         """One trial: localities, their dimensions, assignment, and a polishing round."""
-        masks = choose_dimensions(self._locality_deviations(seeds), self.total)
-        partition = self._assigned(seeds, masks)
+        partition = self._plain(seeds)
         return self._polished(partition) if self.refine else partition
+
+    def _plain(self, seeds: IndexArray) -> Partition:
+        """Localities, their dimensions, and the assignment."""
+        masks = choose_dimensions(self._locality_deviations(seeds), self.total)
+        return self._assigned(seeds, masks)
 
     def _finish(self, partition: Partition) -> Partition:
         if not self.refine:

@@ -110,6 +110,9 @@ class PROCLUS(SubspaceFinder):
         Mean segmental distance of the clustered rows to the centroid of their cluster.
     n_iter_ : int
         Medoid sets tried in the best search.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Differences from the paper
     --------------------------
@@ -275,7 +278,12 @@ class PROCLUS(SubspaceFinder):
             total = min(max(round(k * float(self.avg_dims)), least), most)
             climb = search(total, self.n_init)
         partition = climb.partition._replace(medoids=rows[climb.partition.medoids])
-        return self._result(X, partition, total, climb.n_trials, len(rows) < len(X))
+        found = self._result(X, partition, total, climb.n_trials, len(rows) < len(X))
+        if climb.raw is None:
+            return found
+        labels, _ = nearest_of(X, X.take(rows[climb.raw.medoids], axis=0), climb.raw.masks)
+        before = SubspaceClustering.from_labels(labels, masks=climb.raw.masks)
+        return found._replace(unrefined=before)
 
     def _result(
         self, X: Rows, partition: Partition, total: int, n_trials: int, sampled: bool

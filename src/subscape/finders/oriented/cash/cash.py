@@ -12,7 +12,15 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
-from subscape.finders.oriented.attempts import Attempt, Sample, extended, sample_of, shortest
+from subscape.finders.oriented.attempts import (
+    Attempt,
+    Sample,
+    ended,
+    extended,
+    sample_of,
+    shortest,
+)
+from subscape.finders.oriented.description import FlatDims
 from subscape.finders.oriented.span import one_point, span_of
 
 from .hyperplanes import Effort, HyperplaneSearch, across
@@ -65,7 +73,7 @@ class CASH(SubspaceFinder):
     max_level : int, default=5
         How often every angle is halved (s): normals are found up to pi / 2^s.
     min_dim : int, default=1
-        Flats of lower dimension are not looked for.
+        Flats of lower dimension are not looked for, and no cluster is refined to one.
     adjust : bool, default=True
         Fit the hyperplane to its rows, and take the rows within ``jitter`` of it.
     search : {"auto", "best", "greedy"}, default="auto"
@@ -94,6 +102,9 @@ class CASH(SubspaceFinder):
         The settings used.
     n_iter_ : int
         Number of settings tried.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Notes
     -----
@@ -179,15 +190,17 @@ class CASH(SubspaceFinder):
         rows = span.rows @ np.linalg.eigh(span.rows.T @ span.rows)[1][:, ::-1]
         sample = sample_of(rows, self.search_rows if self.refine else len(X))
         attempts = (self._attempt(sample.X, setting, watch) for setting in self._settings(sample))
-        chosen = shortest(attempts, sample.X, watch, refine=self.refine)
+        # A single column has points only.
+        allowed = FlatDims(least=self.min_dim if X.shape[1] > 1 else 0)
+        chosen = shortest(attempts, sample.X, watch, refine=self.refine, allowed=allowed)
         best, end = chosen.attempt, chosen.settled
         jitter, size = best.setting
         if not sample.is_all and end is not None:
             given = self.min_samples
             size = round(size / sample.share) if given == "auto" else int(given)
-            end = extended(rows, sample, end.labels, size, watch)
-        labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
-        return span.found(labels, dims, chosen.tried, jitter_=jitter, min_samples_=size)
+            end = extended(rows, sample, end.labels, size, watch, allowed)
+        labels, dims, before = ended(chosen._replace(settled=end), sample, len(X))
+        return span.found(labels, dims, chosen.tried, before, jitter_=jitter, min_samples_=size)
 
     def _one_cluster(self, table: Any) -> Found:
         found = one_point(super()._one_cluster(table))

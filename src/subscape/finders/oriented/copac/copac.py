@@ -13,7 +13,14 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
-from subscape.finders.oriented.attempts import Attempt, Sample, extended, sample_of, shortest
+from subscape.finders.oriented.attempts import (
+    Attempt,
+    Sample,
+    ended,
+    extended,
+    sample_of,
+    shortest,
+)
 from subscape.finders.oriented.neighbours.pairs import local_covariances
 from subscape.finders.oriented.neighbours.search import nearest_rows
 from subscape.finders.oriented.peeling import Ladder, peeled
@@ -116,6 +123,9 @@ class COPAC(SubspaceFinder):
         The settings used; those of the first round if there were several.
     n_iter_ : int
         Number of settings tried in all rounds.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Differences from the paper
     --------------------------
@@ -199,9 +209,9 @@ class COPAC(SubspaceFinder):
             else:
                 local = local_flats(span.rows, setting.n_neighbors)
                 best = self._attempt(span.rows, local, setting, watch)
-        labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
+        labels, dims, before = ended(chosen._replace(attempt=best, settled=end), sample, len(X))
         return span.found(
-            labels, dims, chosen.tried,
+            labels, dims, chosen.tried, before,
             local_dims_=best.local_dims, n_neighbors_=setting.n_neighbors, eps_=setting.eps,
             min_samples_=setting.min_samples, explained_variance_=setting.explained,
         )  # fmt: skip

@@ -13,8 +13,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
-from subscape.finders.oriented.attempts import Attempt, shortest
-from subscape.finders.oriented.description import ROWS_PER_DIMENSION
+from subscape.finders.oriented.attempts import Attempt, ended, sample_of, shortest
+from subscape.finders.oriented.description import ROWS_PER_DIMENSION, FlatDims
 from subscape.finders.oriented.flats import squared_residuals
 from subscape.finders.oriented.peeling import peeled
 from subscape.finders.oriented.span import one_point, span_of
@@ -46,7 +46,8 @@ class LMCLUS(SubspaceFinder):
     Parameters
     ----------
     max_dim : int, optional
-        Largest dimension of a flat (K); by default one less than the features, at most 10.
+        Largest dimension of a flat (K), refined or not. By default flats of one dimension less
+        than the features, at most 10, are searched, and may grow when they are refined.
     sensitivity : float or "auto", default="auto"
         How clearly a flat must separate its rows (Gamma): depth of the valley times the
         discriminability of its sides. "auto" tries 6 and 3, and keeps the one whose clusters
@@ -89,6 +90,9 @@ class LMCLUS(SubspaceFinder):
         The sensitivity used; that of the first round if there were several.
     n_iter_ : int
         Number of searches.
+    unrefined_clustering_ : SubspaceClustering
+        The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
+        with ``refine``.
 
     Notes
     -----
@@ -186,14 +190,15 @@ class LMCLUS(SubspaceFinder):
             return self._clusters(rows, sensitivity, rng, watch)
 
         if self.refine:
-            chosen = peeled(span.rows, self._ladders(attempt, len(X)), watch, flat_first=False)
+            allowed = FlatDims(most=self.max_dim)
+            ladders = self._ladders(attempt, len(X))
+            chosen = peeled(span.rows, ladders, watch, flat_first=False, allowed=allowed)
         else:
             sensitivities = self._sensitivities(STRICT) + self._sensitivities((LAX,))
             tries = (attempt(span.rows, sensitivity) for sensitivity in sensitivities)
             chosen = shortest(tries, span.rows, watch, refine=False)
-        best, end = chosen.attempt, chosen.settled
-        labels, dims = (best.labels, best.dims) if end is None else (end.labels, end.dims)
-        return span.found(labels, dims, chosen.tried, sensitivity_=best.setting)
+        labels, dims, before = ended(chosen, sample_of(span.rows, len(X)), len(X))
+        return span.found(labels, dims, chosen.tried, before, sensitivity_=chosen.attempt.setting)
 
     def _one_cluster(self, table: Any) -> Found:
         found = one_point(super()._one_cluster(table))
