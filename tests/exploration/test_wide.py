@@ -34,4 +34,6 @@ def test_twenty_thousand_columns(tmp_path):
     assert planted[:3000].mean() > 0.9 and planted[3000:].mean() < 0.1
     # Facts are kept for the first features only, but none is forgotten.
     assert all(len(listed) == MOST_FACTS for listed in view.facts)
-    assert f"and {int(planted.sum()) - 5} more features" in view.descriptions[0]
+    # 45 rows and three groups are too few to be sure of single columns: one is named as likely.
+    assert "; perhaps x" in view.descriptions[0]
+    assert view.descriptions[0].endswith(f"and {int(planted.sum()) - 1} more features")

@@ -295,7 +295,7 @@ def make_view(
     if isinstance(job.scorer, BoxScorer) and one.idea is None:
         own = job.scorer.boxes(labels, memberships).own
     clustering, information = in_table_columns(job.table, job.ready, memberships, assigned, own)
-    told = None if provisional else feature_evidence(job.ready, labels, len(memberships))
+    told = None if provisional else feature_evidence(job.ready, labels, information)
     listed = facts(job.searched, job.ready, clustering, information, memberships, told)
     again = one.again
     nothing = np.full(len(order), np.nan)

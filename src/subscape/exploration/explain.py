@@ -12,7 +12,7 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import count
 from subscape.core.prototypes import describe, interval_text
 from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
-from subscape.core.types import BoolArray, FloatArray, IntArray
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.tables.table import Table
 from subscape.validation.features import feature_tests
 
@@ -30,6 +30,8 @@ FALSE_DISCOVERIES = 0.05
 NAMED = 5
 #: Rows of a cluster from which its features can be tested.
 FEWEST_TESTED = 2
+#: Features of a cluster that are tested, the most telling.
+MOST_TESTED = 500
 #: Facts kept for a cluster, the most telling; the relevance of all features is in its clustering.
 MOST_FACTS = 1000
 
@@ -200,26 +202,36 @@ class FeatureEvidence(NamedTuple):
     high: FloatArray
 
 
-def feature_evidence(ready: Prepared, labels: IntArray, n_clusters: int) -> FeatureEvidence:
+def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray) -> FeatureEvidence:
     """Test the columns of the prepared table, and fold them to the features of the table.
 
-    A nominal feature counts by its most telling level.
+    A nominal feature counts by its most telling level. ``information`` is what each feature tells
+    about each cluster.
     """
-    shape = (n_clusters, ready.n_features)
+    shape = (len(information), ready.n_features)
     found = FeatureEvidence(np.ones(shape), np.full(shape, np.nan), np.full(shape, np.nan))
     numbers, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if len(numbers) < 2 or sizes.min() < FEWEST_TESTED:
         return found
-    X = np.where(ready.absent[:, ready.origin], np.nan, ready.X)
-    tested = feature_tests(X, labels, origin=ready.origin)
+    # Of wide tables those that tell most: what is not tested counts as not telling.
+    columns = np.flatnonzero(np.isin(ready.origin, _most_telling(information)))
+    X = np.where(ready.absent[:, ready.origin[columns]], np.nan, ready.X[:, columns])
+    tested = feature_tests(X, labels, origin=ready.origin[columns])
+    share = len(columns) / len(ready.origin)
     for row, k in enumerate(tested.clusters.tolist()):
         order = np.argsort(-tested.p_value[row], kind="stable")  # the most telling one last
         for j in order:
-            feature = ready.origin[j]
-            found.q_value[k, feature] = tested.q_value[row, j]
+            feature = ready.origin[columns[j]]
+            found.q_value[k, feature] = min(1.0, tested.q_value[row, j] / share)
             found.low[k, feature] = tested.low[row, j]
             found.high[k, feature] = tested.high[row, j]
     return found
+
+
+def _most_telling(information: FloatArray) -> IndexArray:
+    """Features that are among the most telling of some cluster."""
+    first = np.argsort(-information, axis=1, kind="stable")[:, :MOST_TESTED]
+    return np.unique(first)
 
 
 def _or_none(value: float) -> float | None:

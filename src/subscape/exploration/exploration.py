@@ -17,6 +17,7 @@ from subscape.files.leftovers import remove_leftovers
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
+from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 from subscape.validation.max_statistic import NullMaxima
 
 from .assembly import AssessedView, assemble
@@ -316,6 +317,11 @@ class Exploration:
     def _with_ideas(self, outcome: list[AssessedView], chance: NullMaxima) -> list[AssessedView]:
         """The views among those of other ideas of a group: classes in levels, and shapes."""
         if not self.journal.decide("other ideas", self._in_time):
+            return outcome
+        if self.scorer is self.scorers.boxes and any(
+            one.p_value <= SIGNIFICANCE_LEVEL for one in outcome
+        ):
+            # Boxes make valleys and levels of their own in the columns they are narrow in.
             return outcome
         found = self._ideas()
         n_ideas = 1 + len(found)
