@@ -47,7 +47,7 @@ def search_clouds(
     >>> rng = np.random.default_rng(0)
     >>> Z = rng.normal(size=(90, 3)) + np.repeat([[0.0], [9.0], [18.0]], 30, axis=0)
     >>> found, labels = search_clouds(Z, [2, 3, 4], GroupingScorer(Z), rng)
-    >>> len(np.unique(labels)), found.gain > 1
+    >>> len(np.unique(labels)), bool(found.gain > 1)
     (3, True)
     """
     labellings = [*kmeans_starts(Z, numbers, rng), *_middles(Z)]

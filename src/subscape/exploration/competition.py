@@ -100,7 +100,9 @@ def _preferred(
         return "idea" if few_valued >= 0.5 or not sure else "other", one
     if new.idea.n_groups >= len(one.view.memberships) or novelty(labels, other) > VERSION:
         return "idea" if not sure or _comes_back_better(new, one) else "other", one
-    within = 1.0 if _is_cut_up(new, one, X) else pieces_p_value(X, labels, other, seed)
+    # In the columns where the groups are seen: elsewhere there may be nothing but noise.
+    place = X @ new.idea.basis
+    within = 1.0 if _is_cut_up(new, one, X) else pieces_p_value(place, labels, other, seed)
     if within > SIGNIFICANCE_LEVEL:
         finer = f"pieces of the {new.idea.n_groups} groups of any shape, no clearer than any cut"
         return "idea", replace(one, note=finer, p_within=within)

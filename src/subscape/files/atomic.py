@@ -37,7 +37,7 @@ def _open_beside(target: Path) -> tuple[int, str]:
     """A new file beside the target, with the rights that the process gives to new files."""
     flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0)
     for _ in range(100):
-        beside = target.parent / f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(6)}"
+        beside = target.parent / f".{target.name[:200]}.{os.getpid()}-{secrets.token_hex(4)}"
         try:
             return os.open(beside, flags, 0o666), str(beside)
         except FileExistsError:

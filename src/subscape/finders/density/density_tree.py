@@ -265,7 +265,9 @@ class DensityTree(SubspaceFinder):
             one = SubspaceClustering.from_labels(np.zeros(n_rows, int), n_features=n_features)
             return Found(one, attributes=self._attributes((), None, np.zeros(n_rows), 1, 1.0))
         ks = None if self.n_neighbors is None else (min(int(self.n_neighbors), n_rows - 1),)
+        watch.step("neighbours", 0, 2)
         graph = density_graph(X, None if ks is None else (*scales(n_rows), *ks))
+        watch.step("hills and valleys", 1, 2)
         found = best_scale(graph, ks, self.sureness)
         field = graph.field(found.valleys.k)
         labels = found.labels

@@ -125,7 +125,7 @@ def gap_groups(points: ArrayLike, least: float) -> Gap:
     >>> import numpy as np
     >>> along = np.linspace(0, 1, 60)
     >>> lines = [np.c_[along, 0 * along + height] for height in (0, 0.3, 2)]
-    >>> gap_groups(np.concatenate(lines), 0.5).labels.max() + 1
+    >>> int(gap_groups(np.concatenate(lines), 0.5).labels.max()) + 1
     3
     """
     points = np.asarray(points, dtype=np.float64)
