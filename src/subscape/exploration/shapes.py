@@ -25,8 +25,10 @@ MOST_COLUMNS = 200
 #: principal directions.
 MOST_TOGETHER = 10
 PRINCIPAL = 3
-#: A gap is at least this wide whatever chance does: links between groups are half as long again.
-LEAST_WIDTH = float(np.log(1.5))
+#: A gap is at least this wide whatever chance does: links between groups are a fifth longer. Groups
+#: are parted further, without a test of their own, by links that are half as long again.
+LEAST_WIDTH = float(np.log(1.2))
+SPLIT_WIDTH = float(np.log(1.5))
 #: Tables without groups until the first decision.
 FEWEST_TABLES = 10
 #: Samples on which valleys and gaps are compared.
@@ -93,6 +95,12 @@ def search_shapes(table: FloatArray) -> ShapeScores:
         view=view,
         place=places[best] if gaps else None,
     )
+
+
+def _by_gaps(points: FloatArray) -> IntArray:
+    """Groups parted by the clearest gap, and within them by gaps that are clear by themselves."""
+    width = widest_gap(points).width
+    return gap_groups(points, min(SPLIT_WIDTH, max(width, LEAST_WIDTH))).labels
 
 
 def _gap_score(points: FloatArray) -> float:
@@ -240,7 +248,7 @@ def _chosen(
             )
         )
     if best.place is not None and best.gap > 0:
-        labels = gap_groups(table @ best.place, LEAST_WIDTH).labels
+        labels = _by_gaps(table @ best.place)
         columns = tuple(np.flatnonzero(np.abs(best.place).max(axis=1) > 1e-9).tolist())
         options.append(Shapes(labels, "gaps", best.place, columns, best.gap, min(1.0, 2 * p_gap)))
     if not options:
@@ -267,7 +275,7 @@ def _returns(table: FloatArray, found: Shapes, rng: np.random.Generator) -> floa
 def shapes_again(table: FloatArray, found: Shapes) -> IntArray:
     """The same search on other rows: by gaps where these were seen, else by valleys."""
     if found.by == "gaps":
-        return gap_groups(table @ found.basis, LEAST_WIDTH).labels
+        return _by_gaps(table @ found.basis)
     views = density_views(table, most=1)
     return views[0].labels.astype(np.int64) if views else np.zeros(len(table), dtype=np.int64)
 
