@@ -2,7 +2,9 @@
 
 What commands, the portfolio of the main job, the page's references, the generated checks and the
 docs know about finders, they read here; nothing else lists them. Classes are loaded when first
-asked for, so that entries may describe those of higher floors, and of other packages.
+asked for, so that entries may describe those of higher floors, and of other packages. Packages that
+are installed add theirs by entry points (:mod:`subscape.core.plugins`); they are found, listed
+and run like ours.
 """
 
 from __future__ import annotations
@@ -11,16 +13,19 @@ import difflib
 from typing import Any
 
 from subscape.core.errors import SubscapeError
+from subscape.core.plugins import plugins
 
 from .axis import AXIS
 from .baselines import BASELINES
 from .consensus import CONSENSUS
 from .entry import Entry
+from .mixtures import MIXTURES
 from .oriented import COCLUSTER, ORIENTED, WEIGHTED
 from .rows import CLASSES, DENSITY
+from .selfexpression import SELF_EXPRESSION
 from .several import ALTERNATIVES, VIEWS
 
-__all__ = ["CATALOGUE", "ROLES", "Entry", "entry_of", "find", "of_role"]
+__all__ = ["CATALOGUE", "ROLES", "Entry", "entry_of", "everything", "find", "of_role", "select"]
 
 #: Role -> what its members are called, and the command that runs them.
 ROLES = {
@@ -31,24 +36,89 @@ ROLES = {
     "baseline": ("a baseline of scikit-learn", "subscape explore"),
 }
 
-#: Name -> entry; of each role the usual choice, or the alphabet, first.
+#: Name -> entry of ours; of each role the usual choice, or the alphabet, first.
 CATALOGUE: dict[str, Entry] = {
     entry.name: entry
     for entries in (
-        AXIS, WEIGHTED, ORIENTED, COCLUSTER, CLASSES, DENSITY, VIEWS, ALTERNATIVES, CONSENSUS,
-        BASELINES,
+        AXIS, WEIGHTED, ORIENTED, SELF_EXPRESSION, MIXTURES, COCLUSTER, CLASSES, DENSITY,
+        VIEWS, ALTERNATIVES, CONSENSUS, BASELINES,
     )
     for entry in entries
 }  # fmt: skip
 
 
+def everything() -> dict[str, Entry]:
+    """All entries by name: ours, then those that installed packages add.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> list(everything())[0]
+    'CLIQUE'
+    """
+    return {**CATALOGUE, **plugins("subscape.finders", Entry, CATALOGUE)}
+
+
+def select(**tags: Any) -> dict[str, Entry]:
+    """Entries whose tags are these, by name.
+
+    Parameters
+    ----------
+    **tags
+        Attributes of :class:`Entry` with the value wanted: ``role``, ``kind``, ``overlapping``,
+        ``partitions``, ``missing``, ``nominal``, ``sparse``, ``predict``, ``random``, ``needs_k``.
+        Of ``role`` and ``kind`` several will do; of ``needs`` and ``takes``, one member.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    Which finders take a table with gaps, and need not be told how many clusters there are?
+
+    >>> "DOC" in select(role="finder", missing=True, needs_k=False)
+    True
+    >>> all(entry.load() for entry in select(kind=("oriented", "weighted"), predict=True).values())
+    True
+    """
+    known = {*Entry.__dataclass_fields__, "needs_k"} - {"name", "sentence", "exclusions"}
+    for tag in tags:
+        if tag not in known:
+            raise SubscapeError(
+                f"finders have no tag {tag!r}; they have {', '.join(sorted(known))}"
+            )
+
+    def fits(entry: Entry, tag: str, wanted: Any) -> bool:
+        value = getattr(entry, tag)
+        if tag in ("needs", "takes"):
+            return wanted in value
+        return value in wanted if isinstance(wanted, (tuple, list, set)) else value == wanted
+
+    return {
+        name: entry
+        for name, entry in everything().items()
+        if all(fits(entry, tag, wanted) for tag, wanted in tags.items())
+    }
+
+
 def of_role(*roles: str) -> dict[str, Entry]:
     """Entries of these roles by name.
 
+    Returns
+    -------
+    dict of str to Entry
+        In the order of the catalogue.
+
+    Examples
+    --------
     >>> list(of_role("views"))
     ['AutoNR', 'NrKMeans']
     """
-    return {name: entry for name, entry in CATALOGUE.items() if entry.role in roles}
+    return {name: entry for name, entry in everything().items() if entry.role in roles}
 
 
 def find(name: str, *roles: str) -> Entry:
@@ -60,13 +130,18 @@ def find(name: str, *roles: str) -> Entry:
     *roles : str
         Entries of other roles are refused. None: all are welcome.
 
+    Returns
+    -------
+    Entry
+        A name that is none is refused with the one that may have been meant.
+
     Examples
     --------
     >>> find("itcc").kind
     'cocluster'
     """
     welcome = of_role(*(roles or ROLES))
-    by_letters = {key.lower(): entry for key, entry in CATALOGUE.items()}
+    by_letters = {key.lower(): entry for key, entry in everything().items()}
     entry = by_letters.get(name.lower())
     if entry is None:
         close = difflib.get_close_matches(name.lower(), map(str.lower, welcome), n=1)
@@ -83,12 +158,19 @@ def find(name: str, *roles: str) -> Entry:
 def entry_of(cls: Any) -> Entry:
     """The entry of a class, or of the nearest class that it extends.
 
+    Returns
+    -------
+    Entry
+
+    Examples
+    --------
     >>> from subscape.finders import FastDOC
     >>> entry_of(FastDOC).name
     'FastDOC'
     """
+    known = everything()
     for base in cls.__mro__:
-        entry = CATALOGUE.get(base.__name__)
+        entry = known.get(base.__name__)
         if entry is not None and base.__module__.startswith(entry.home):
             return entry
     raise SubscapeError(f"{cls.__name__} is not in the catalogue, so its paper is not known")

@@ -64,9 +64,9 @@ AXIS = (
         "algorithm. IEEE Transactions on Knowledge and Data Engineering 16(11), 2004",
         predict=True,
         published={"n_clusters": 5, "cut": "level", "refine": False, "noise": False,
-                   "n_steps": None, "search_rows": None},
-        ours={"cut": (), "refine": (), "noise": (), "n_steps": (), "search_rows": (),
-              "n_clusters": (None,)},
+                   "n_steps": None, "min_relevance": "stop", "search_rows": None},
+        ours={"cut": (), "refine": (), "noise": (), "n_steps": (), "min_relevance": (),
+              "search_rows": (), "n_clusters": (None,)},
     ),
     _finder(
         "MAFIA",
@@ -113,8 +113,8 @@ AXIS = (
         reference="C. C. Aggarwal, C. M. Procopiuc, J. L. Wolf, P. S. Yu, J. S. Park. Fast "
         "algorithms for projected clustering. SIGMOD 1999",
         needs=("k",), predict=True,
-        published={"refine": False, "outliers": "spheres", "search_rows": None, "n_init": 1},
-        ours={"refine": (), "outliers": ("far",), "search_rows": (), "reach": ()},
+        published={"refine": False, "noise": "spheres", "search_rows": None, "n_init": 1},
+        ours={"refine": (), "noise": ("far",), "search_rows": (), "reach": ()},
     ),
     _finder(
         "PreDeCon",

@@ -98,12 +98,25 @@ class Entry:
         return f"{self.reference}. doi:{self.doi}"
 
     def load(self) -> Any:
-        """The class."""
+        """The class.
+
+        Returns
+        -------
+        type
+            Imported now, if it was not before.
+        """
         return getattr(importlib.import_module(self.home), self.name)
 
     def make(self, **parameters: Any) -> Any:
         """A new estimator with these parameters.
 
+        Returns
+        -------
+        estimator
+            Not fitted.
+
+        Examples
+        --------
         >>> from subscape.finders.catalogue import find
         >>> find("coala").make(omega=0.6)
         COALA(omega=0.6)
@@ -118,6 +131,11 @@ class Entry:
         parameters : mapping
         cls : class, optional
             A subclass, if it is not of the entry's own class.
+
+        Returns
+        -------
+        dict
+            Values by name, for ``set_params``.
         """
         cls = self.load() if cls is None else cls
         if self.published is None:

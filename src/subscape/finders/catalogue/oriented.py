@@ -26,6 +26,29 @@ WEIGHTED = (
         ours={"objective": (), "scale": (), "init": ("kmeans++", "random"), "assignment": (),
               "search_rows": ()},
     ),
+    _weighted(
+        "EWKM",
+        sentence="k centres with feature weights, sharper in large clusters",
+        cost="n p k per round",
+        doi="10.1109/TKDE.2007.1048",
+        reference="L. Jing, M. K. Ng, J. Z. Huang. An entropy weighting k-means algorithm for "
+        "subspace clustering of high-dimensional sparse data. IEEE Transactions on Knowledge and "
+        "Data Engineering 19, 2007",
+        needs=("k",), partitions=True, predict=True,
+        published={"scale": None, "init": "random", "search_rows": None, "n_init": 1},
+        ours={"scale": (), "init": ("kmeans++", "scattered"), "search_rows": ()},
+    ),
+    _weighted(
+        "SparseKMeans",
+        sentence="k-means clusters and the few features that part them",
+        cost="n p k per round",
+        doi="10.1198/jasa.2010.tm09415",
+        reference="D. M. Witten, R. Tibshirani. A framework for feature selection in clustering. "
+        "Journal of the American Statistical Association 105, 2010",
+        needs=("k",), partitions=True, predict=True,
+        published={"scale": None},
+        ours={"scale": ()},
+    ),
 )  # fmt: skip
 
 ORIENTED = (

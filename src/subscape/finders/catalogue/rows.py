@@ -36,4 +36,18 @@ DENSITY = (
         published={},
         ours={"sureness": ()},
     ),
+    Entry(
+        "Leiden",
+        home="subscape.finders.density",
+        role="finder",
+        kind="axis",
+        sentence="communities in the graph of nearest neighbours, as is usual for single cells",
+        cost="n^2 d for neighbours in d components, then n times neighbours",
+        doi="10.1038/s41598-019-41695-z",
+        reference="V. A. Traag, L. Waltman, N. J. van Eck. From Louvain to Leiden: guaranteeing "
+        "well-connected communities. Scientific Reports 9, 2019",
+        partitions=True,
+        published={},
+        ours={"n_neighbors": (), "n_components": (), "max_iter": ()},
+    ),
 )  # fmt: skip

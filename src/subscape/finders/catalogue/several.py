@@ -40,8 +40,8 @@ VIEWS = (
         reference="D. Mautz, W. Ye, C. Plant, C. Böhm. Discovering non-redundant k-means "
         "clusterings in optimal subspaces. KDD 2018",
         needs=("k",), partitions=True, predict=True,
-        published={"n_escapes": 0, "search_rows": None, "noise_rule": "rank"},
-        ours={"n_escapes": (), "search_rows": (), "noise_rule": (), "outliers": ()},
+        published={"n_escapes": 0, "search_rows": None, "noise_space": "rank"},
+        ours={"n_escapes": (), "search_rows": (), "noise_space": (), "noise": ()},
     ),
 )  # fmt: skip
 

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from subscape.arrays.blocks import Blocks, fold
+from subscape.arrays.blocks import Blocks, as_blocks, fold
+from subscape.arrays.row_values import each_row, row_counts
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.oriented import OrientedSubspaces
@@ -99,7 +100,7 @@ class ORCLUS(SubspaceFinder):
         Share of the clusters that a round of merging keeps, in (0, 1).
     max_iter : int, default=20
         Assignments after the merging, until the labels repeat; the paper makes one.
-    outliers : bool, default=False
+    noise : bool, default=False
         Leave out rows that are farther from their cluster than the nearest other centre is.
     n_init : int, default=10
         Starts; the one with the smallest mean squared distance in the subspaces is returned.
@@ -133,6 +134,9 @@ class ORCLUS(SubspaceFinder):
     - Always: after each round of merging *all* clusters go to the new dimension, not only the
       merged ones: otherwise distances with different numbers of terms are compared and final bases
       are too large. The schedules of k and l are real numbers.
+    - What that gains: mean CE 0.38 as published (n_clusters=3, subspace_dim=3), 0.37 by default, on
+      five generated tables (two lines and a plane in four features, 5 % noise;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -157,7 +161,7 @@ class ORCLUS(SubspaceFinder):
         "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "alpha": [Interval(Real, 0, 1, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "outliers": ["boolean"],
+        "noise": ["boolean"],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],
@@ -177,7 +181,7 @@ class ORCLUS(SubspaceFinder):
         search_rows: int | str | None = "auto",
         alpha: float = 0.5,
         max_iter: int = 20,
-        outliers: bool = False,
+        noise: bool = False,
         n_init: int = 10,
         max_time: float | None = None,
         random_state: Any = None,
@@ -190,7 +194,7 @@ class ORCLUS(SubspaceFinder):
         self.search_rows = search_rows
         self.alpha = alpha
         self.max_iter = max_iter
-        self.outliers = outliers
+        self.noise = noise
         self.n_init = n_init
         self.max_time = max_time
         self.random_state = random_state
@@ -226,10 +230,14 @@ class ORCLUS(SubspaceFinder):
             far = without_outliers(reduced, best) < 0
             sparsity = _sparsity(reduced, best)
             found = Assigned(best.labels, far, flats, best.energy, sparsity, best.n_iter)
-        order = by_first_row(found.labels)
-        labels = np.argsort(order)[found.labels]
-        if self.outliers:
-            labels[found.far] = -1
+        order = by_first_row(found.labels, len(found.flats))
+        number, outliers = np.argsort(order), bool(self.noise)
+        labels = each_row(
+            lambda rows, own, far: np.where(far & outliers, -1, number[own]),
+            found.labels,
+            found.far,
+            dtype=np.int64,
+        )
         spaces = OrientedSubspaces([found.flats[k] for k in order], complement=True, n_features=p)
         clustering = SubspaceClustering.from_labels(labels, bases=spaces)
         attributes = {
@@ -359,24 +367,27 @@ def assigned_to_all(
     flats = [Flat(centre, flat) for centre, flat in zip(run.centres, run.flats, strict=True)]
     start = Fit(flats, run.labels, run.energy * len(searched), run.n_iter)
     fit = finish_on_all_rows(X, searched, start, [flat.dim for flat in flats], 0, max_iter, watch)
-    counts = np.bincount(fit.labels, minlength=len(flats))
-    used = np.flatnonzero(counts)
-    labels = (np.cumsum(counts > 0) - 1)[fit.labels]
+    counts = row_counts(fit.labels, len(flats))
+    used, number = np.flatnonzero(counts), np.cumsum(counts > 0) - 1
+    labels = each_row(lambda rows, own: number[own], fit.labels, dtype=np.int64)
     flats = [fit.flats[k] for k in used]
     between = squared_residuals(np.array([flat.centre for flat in flats]), flats)
     np.fill_diagonal(between, np.inf)
-    reach, far = between.min(axis=0), np.zeros(len(labels), np.bool_)
+    table = as_blocks(X)
+    reach, far = between.min(axis=0), table.row_values(np.bool_)
     # The rows are centred: the mean of all of them is the origin.
     through_mean = [Flat(np.zeros(X.shape[1]), flat.basis) for flat in flats]
 
-    def sums(block: FloatArray, rows: slice) -> tuple[FloatArray, FloatArray]:
-        own = squared_residuals(block, flats)[np.arange(len(block)), labels[rows]]
-        far[rows] = own > reach[labels[rows]]
+    def sums(
+        block: FloatArray, rows: slice, labels: IntArray, far: BoolArray
+    ) -> tuple[FloatArray, FloatArray]:
+        own = squared_residuals(block, flats)[np.arange(len(block)), labels]
+        far[:] = own > reach[labels]
         whole = squared_residuals(block, through_mean).sum(axis=0)
-        total = np.bincount(labels[rows], own, minlength=len(flats)).astype(np.float64)
+        total = np.bincount(labels, own, minlength=len(flats)).astype(np.float64)
         return total, whole
 
-    own, whole = fold(sums, X)
+    own, whole = fold(sums, table, reads=(labels,), writes=(far,))
     shares = own / counts[used] / np.where(whole > 0, whole / len(labels), np.inf)
     energy = float(own.sum() / len(labels))
     bases = [flat.basis for flat in flats]

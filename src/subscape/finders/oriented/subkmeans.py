@@ -14,11 +14,19 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from subscape.arrays.blocks import Blocks, as_blocks, fold
-from subscape.arrays.device.array_api import equal, to_numpy
+from subscape.arrays.device.array_api import to_numpy
+from subscape.arrays.row_values import each_row, equal_rows, handed_out, is_distant, row_counts
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IntArray
-from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, by_first_row
+from subscape.finders.base import (
+    Found,
+    SubspaceFinder,
+    Watch,
+    best_of,
+    by_first_row,
+    codes_of,
+)
 from subscape.finders.sampling import child_after, rows_to_search
 from subscape.finders.views.nrkmeans.kernel import cell_sums
 from subscape.finders.weighted.lac import group_rows
@@ -165,7 +173,8 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
         if len(searched) < len(X):
             best = finish_on_all_rows(X, best, self.max_iter, watch)
         components = shared_directions(best.centres, best.labels)
-        labels = np.argsort(by_first_row(best.labels))[best.labels]
+        number = np.argsort(by_first_row(best.labels, len(best.centres)))
+        labels = each_row(lambda rows, own: number[own], best.labels, dtype=np.int64)
         bases = OrientedSubspaces([components] * k, n_features=X.shape[1])
         clustering = SubspaceClustering.from_labels(labels, bases=bases)
         attributes = {
@@ -178,20 +187,32 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
         super()._fit_to(table)
         self.components_ = np.array(bases_of(self.clustering_)[0])
         self.dim_ = self.components_.shape[1]
-        labels = self.labels_.astype(np.int32)[:, None]
+        labels = codes_of(self.clustering_)
         number = np.array([self.clustering_.n_clusters], dtype=np.intp)
-        found = fold(lambda block, rows: cell_sums(block, labels[rows], number), table)
+        found = fold(
+            lambda block, rows, own: cell_sums(block, own.astype(np.int32)[:, None], number),
+            table,
+            reads=(labels,),
+        )
         self.cluster_centers_ = found.sums / found.counts[:, None]
 
     def predict(self, X: ArrayLike) -> IntArray:
-        """Number of the closest centre for each row."""
+        """Number of the closest centre for each row.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            From 0.
+        """
         check_is_fitted(self)
         middle = self.cluster_centers_.mean(axis=0)
         centres = self.cluster_centers_ - middle
         lengths = np.einsum("ij,ij->i", centres, centres)
         moved = as_blocks(self._read_again(X)).recentred(middle)
-        placed = [(lengths - 2 * (block @ centres.T)).argmin(axis=1) for _, block in moved]
-        return np.concatenate(placed)
+        placed = moved.mapped(
+            lambda block, rows: (lengths - 2 * (block @ centres.T)).argmin(axis=1), np.int64
+        )
+        return handed_out(placed, np.int64)
 
     @property
     def _n_features_out(self) -> int:
@@ -202,10 +223,17 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
 
         As a data frame after ``set_output(transform="pandas")`` (or "polars"), with the columns
         ``subkmeans0``, ``subkmeans1``, … of ``get_feature_names_out()``.
+
+        Returns
+        -------
+        array of shape (n_rows, dim_), or data frame
         """
         check_is_fitted(self)
         table = as_blocks(self._read_again(X)).map(lambda block: block)
-        return np.concatenate([block @ self.components_ for _, block in table])
+        directions = self.components_
+        width = (directions.shape[1],)
+        inside = table.mapped(lambda block, rows: block @ directions, np.float64, width)
+        return handed_out(inside, np.float64)
 
 
 def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> FloatArray:
@@ -242,15 +270,17 @@ def finish_on_all_rows(X: FloatArray | Blocks, start: Run, max_iter: int, watch:
     while not still and n_iter < max_iter and not (n_iter and watch.out_of_time()):
         n_iter += 1
         groups = group_rows(X, np.ascontiguousarray(centres), even, none)
-        still = labels is not None and equal(groups.labels, labels)
+        still = labels is not None and equal_rows(groups.labels, labels)
         labels, centres = groups.labels, groups.means
     inertia = float(groups.counts @ groups.around_mean.sum(axis=1))
-    return Run(to_numpy(labels).astype(np.int64), centres, inertia, start.n_iter + n_iter)
+    if not is_distant(labels):
+        labels = to_numpy(labels).astype(np.int64)
+    return Run(labels, centres, inertia, start.n_iter + n_iter)
 
 
 def shared_directions(centres: FloatArray, labels: IntArray) -> FloatArray:
     """Directions in which the centres differ, the strongest first; (n_features, at most k − 1)."""
-    counts = np.bincount(labels, minlength=len(centres)).astype(np.float64)
+    counts = row_counts(labels, len(centres)).astype(np.float64)
     middle = counts @ centres / counts.sum()
     between = np.sqrt(counts)[:, None] * (centres - middle)
     directions = leading_directions(between, SMALLEST_SHARE * float(np.square(between).sum()))

@@ -8,6 +8,8 @@ from subscape.lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
+        "ewkm": "EWKM",
         "lac": "LAC",
+        "sparse_kmeans": "SparseKMeans",
     },
 )

@@ -119,6 +119,9 @@ class CASH(SubspaceFinder):
       offset of each box, so that no cluster is cut in two, the extremes of the curves are exact,
       and the rows are turned to their principal axes first, so that the result does not depend on
       the orientation of the table.
+    - What that gains: mean CE 0.33 as published (min_samples=40, jitter=0.1), 0.00 by default, on
+      five generated tables (two lines and a plane in four features, 5 % noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

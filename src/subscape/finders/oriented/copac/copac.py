@@ -133,6 +133,9 @@ class COPAC(SubspaceFinder):
       additions; as published, ``refine=False`` and ``explained_variance=0.85``.
     - Always: rows that several clusters reach go with their first core; rows whose neighbours are
       all identical are compared by their plain distance.
+    - What that gains: mean CE 0.06 as published (n_neighbors=15, eps=0.05, min_samples=8), 0.00 by
+      default, on five generated tables (two lines and a plane in four features, 5 % noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

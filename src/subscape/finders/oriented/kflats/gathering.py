@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from subscape.arrays.backend import compiled
 from subscape.core.types import FloatArray, IndexArray
 
-__all__ = ["Gathered", "Scatter", "add_scatter", "gather"]
+__all__ = [
+    "Gathered",
+    "Scatter",
+    "ScatterChanges",
+    "ScatterPart",
+    "add_scatter",
+    "gather",
+    "scatter_part",
+]
 
 
 class Gathered(NamedTuple):
@@ -24,20 +32,65 @@ class Gathered(NamedTuple):
     """(k, p) sums of the differences."""
 
 
-class Scatter(NamedTuple):
-    """Sums over the rows of each group of their differences to its centre."""
+class Scatter:
+    """Sums over the rows of each group of their differences to its centre.
 
-    counts: IndexArray
-    """(k,) rows per group."""
-    sums: FloatArray
-    """(k, p) sums of the differences."""
-    products: FloatArray
-    """(k, p, p) sums of their products."""
+    Attributes
+    ----------
+    counts : (k,) array
+        Rows per group.
+    sums : (k, p) array
+        Sums of the differences.
+    products : (k, p, p) array
+        Sums of their products.
+    n_changed : int
+        Rows that were counted as changed on the way.
+    """
+
+    def __init__(
+        self, counts: IndexArray, sums: FloatArray, products: FloatArray, n_changed: int = 0
+    ) -> None:
+        self.counts, self.sums, self.products = counts, sums, products
+        self.n_changed = n_changed
 
     @classmethod
     def nothing(cls, k: int, p: int) -> Scatter:
         """Of no rows."""
         return cls(np.zeros(k, np.intp), np.zeros((k, p)), np.zeros((k, p, p)))
+
+    def fresh(self) -> Scatter:
+        """A copy."""
+        arrays = self.counts.copy(), self.sums.copy(), self.products.copy()
+        return Scatter(*arrays, self.n_changed)
+
+    def __add__(self, changes: ScatterChanges) -> Scatter:
+        """Take up what a block changes, in place: sums of products are large."""
+        for part in changes.parts:
+            add = np.add if part.sign > 0 else np.subtract
+            add(self.counts, part.counts, out=self.counts)
+            add(self.sums, part.sums, out=self.sums)
+            for k, product in part.products:
+                add(self.products[k], product, out=self.products[k])
+        self.n_changed += changes.n_changed
+        return self
+
+
+class ScatterPart(NamedTuple):
+    """The scatter of the rows of one block."""
+
+    counts: IndexArray
+    sums: FloatArray
+    products: list[tuple[int, FloatArray]]
+    """Of the groups that have rows there."""
+    sign: int
+    """-1 where it is to be taken away."""
+
+
+class ScatterChanges(NamedTuple):
+    """What a block adds to a :class:`Scatter` and takes away from it."""
+
+    parts: tuple[ScatterPart, ...]
+    n_changed: int
 
 
 @compiled("_gathering")
@@ -99,13 +152,21 @@ def add_scatter(
     >>> total.counts, total.products.ravel()
     (array([1, 2]), array([ 4., 17.]))
     """
+    total + ScatterChanges((scatter_part(X, labels, centres, room, sign),), 0)
+
+
+def scatter_part(
+    X: FloatArray,
+    labels: NDArray[np.int32],
+    centres: FloatArray,
+    room: FloatArray,
+    sign: int = 1,
+) -> ScatterPart:
+    """The scatter of the rows of each group; the parameters are those of :func:`gather`."""
     found = gather(X, labels, centres, room)
-    add = np.add if sign > 0 else np.subtract
-    add(total.counts, found.counts, out=total.counts)
-    add(total.sums, found.sums, out=total.sums)
-    end = 0
+    products, end = [], 0
     for k, count in enumerate(found.counts):
         start, end = end, end + int(count)
         if count:
-            product = found.rows[start:end].T @ found.rows[start:end]
-            add(total.products[k], product, out=total.products[k])
+            products.append((k, found.rows[start:end].T @ found.rows[start:end]))
+    return ScatterPart(found.counts, found.sums, products, sign)

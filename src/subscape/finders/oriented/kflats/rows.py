@@ -5,20 +5,32 @@ Each runs where the table lies: in memory block by block, or on a device.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.arrays.blocks import Blocks, as_blocks, device_twin, fold, one_blas_thread
+from subscape.arrays.blocks import Blocks, as_blocks, device_twin, fold
 from subscape.arrays.device.array_api import equal, from_numpy, shared_namespace, to_numpy
 from subscape.arrays.device.blocks import DeviceBlocks, fold_on_device
 from subscape.arrays.device.moments import group_means_on_device, moments_on_device
+from subscape.arrays.row_values import (
+    Listed,
+    change_rows,
+    each_row,
+    equal_rows,
+    fold_rows,
+    handed_out,
+    is_distant,
+    order_statistics,
+    row_counts,
+)
 from subscape.core.types import FloatArray, IntArray
 from subscape.finders.oriented.flats import Flat, squared_residuals
 
-from .gathering import Scatter, add_scatter
+from .gathering import Scatter, ScatterChanges, ScatterPart, scatter_part
 from .nearest_flat import FlatRuler
 
 __all__ = ["Closest", "FlatSums", "closest_flats_on_device", "flat_rows", "flat_sums_on_device"]
@@ -183,8 +195,8 @@ class FlatRows:
 
     def __init__(self, X: Blocks, dims: Sequence[int]) -> None:
         self._X, self._dims = X, dims
-        self._labels, self._near = np.full(len(X), -2, np.int32), np.empty(len(X))
-        self._room = np.empty((min(len(X), X.block_rows), X.shape[1]))
+        self._labels = X.row_values(np.int32, -2)
+        self._near = X.row_values(np.float64)
         self._around = np.zeros((0, X.shape[1]))
         self._total = Scatter.nothing(*self._around.shape)
         self._current = self._summed_up = False
@@ -204,65 +216,139 @@ class FlatRows:
         bool
             Whether a label has changed.
         """
-        before = self._labels.copy()
+        before = self._labels.copy() if spared else None
         # Which rows are spared is known after a pass only, so that there the sums take another.
         self._current = sum_up and not spared
         anew = not self._summed_up
         if self._current and anew:
             self._begin(flats)
         ruler = FlatRuler(np.array([f.centre for f in flats]), [f.basis for f in flats])
-        with one_blas_thread():
-            for rows, block in self._X:
-                closest, self._near[rows] = ruler.nearest(block)
-                if self._current:
-                    self._change(block, self._labels[rows], closest, anew)
-                self._labels[rows] = closest
-        if spared:
-            farthest = np.argsort(self._near, kind="stable")[len(self._X) - spared :]
-            self._labels[farthest] = -1
-        return not np.array_equal(self._labels, before)
+        around = self._around if self._current else None
+        total = self._pass(Assigning(ruler, around, anew), (), (self._labels, self._near))
+        if not spared:
+            return total.n_changed > 0
+        spare_farthest(self._labels, self._near, spared)
+        return not equal_rows(self._labels, before)
 
     def sums(self, flats: list[Flat]) -> FlatSums:
         """What the next flats are fitted to, by the labels of the last pass."""
         if not self._current:
             self._begin(flats)
-            with one_blas_thread():
-                for rows, block in self._X:
-                    self._add(block, self._labels[rows])
-        counts, first, scatter = self._total
-        if (counts <= self._dims).any():
+            self._pass(Summing(self._around), (self._labels,), ())
+        total = self._total
+        if (total.counts <= self._dims).any():
             # A flat begins elsewhere: sums around its old place would lose digits.
             self._summed_up = False
-        return FlatSums(counts, self._around, first, scatter)
+        return FlatSums(total.counts, self._around, total.sums, total.products)
 
     @property
-    def labels(self) -> IntArray:
-        """(n,) flat of each row, −1 for none."""
-        return self._labels.astype(np.int64)
+    def labels(self) -> Any:
+        """(n,) flat of each row, −1 for none, as row values."""
+        return each_row(lambda rows, own: own, self._labels, dtype=np.int64)
 
     @property
     def cost(self) -> float:
         """Summed squared distance of the rows to their flats."""
-        return float(self._near[self._labels >= 0].sum())
+        return fold_rows(
+            lambda rows, own, near: float(near[own >= 0].sum()),
+            self._labels,
+            self._near,
+            step=self._X.block_rows,
+        )
 
     def _begin(self, flats: list[Flat]) -> None:
         self._around = np.array([flat.centre for flat in flats])
         self._total = Scatter.nothing(*self._around.shape)
         self._summed_up = True
 
-    def _change(
-        self, block: FloatArray, old: NDArray[np.int32], new: NDArray[np.int32], anew: bool
-    ) -> None:
-        if anew:
-            self._add(block, new)
-            return
-        moved = new != old
-        self._add(block, np.where(moved, new, np.int32(-1)))
-        self._add(block, np.where(moved, old, np.int32(-1)), -1)
+    def _pass(self, stats: Any, reads: tuple[Any, ...], writes: tuple[Any, ...]) -> Scatter:
+        self._total.n_changed = 0
+        self._total = self._X.fold(stats, reads=reads, writes=writes, start=self._total)
+        return self._total
 
-    def _add(self, block: FloatArray, labels: NDArray[np.int32], sign: int = 1) -> None:
-        if (labels >= 0).any():
-            add_scatter(self._total, block, labels, self._around, self._room, sign)
+
+class Summing:
+    """What a block adds to the sums of each flat.
+
+    Parameters
+    ----------
+    around : (k, p) array or None
+        What differences are taken to; None where nothing is summed.
+    """
+
+    def __init__(self, around: FloatArray | None) -> None:
+        self._around = around
+        self._room: FloatArray | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return vars(self) | {"_room": None}
+
+    def __call__(self, block: FloatArray, rows: slice, labels: NDArray[np.int32]) -> ScatterChanges:
+        return ScatterChanges(tuple(self._parts(block, labels)), 0)
+
+    def _parts(
+        self, block: FloatArray, labels: NDArray[np.int32], sign: int = 1
+    ) -> Iterator[ScatterPart]:
+        if self._around is None or not (labels >= 0).any():
+            return
+        if self._room is None or len(self._room) < len(block):
+            self._room = np.empty(block.shape)
+        yield scatter_part(block, labels, self._around, self._room, sign)
+
+
+class Assigning(Summing):
+    """Gives the rows of a block to their closest flats; what changes is summed up.
+
+    Parameters
+    ----------
+    ruler : FlatRuler
+    around : (k, p) array or None
+    anew : bool
+        Whether all rows are summed, or only those that change their flat.
+    """
+
+    def __init__(self, ruler: FlatRuler, around: FloatArray | None, anew: bool) -> None:
+        super().__init__(around)
+        self._ruler, self._anew = ruler, anew
+
+    def __call__(  # type: ignore[override]
+        self, block: FloatArray, rows: slice, labels: NDArray[np.int32], near: FloatArray
+    ) -> ScatterChanges:
+        closest, near[:] = self._ruler.nearest(block)
+        moved = closest != labels
+        if self._anew:
+            parts = tuple(self._parts(block, closest))
+        else:
+            parts = (
+                *self._parts(block, np.where(moved, closest, np.int32(-1))),
+                *self._parts(block, np.where(moved, labels, np.int32(-1)), -1),
+            )
+        labels[:] = closest
+        return ScatterChanges(parts, int(np.count_nonzero(moved)))
+
+
+def spare_farthest(labels: Any, near: Any, spared: int) -> None:
+    """Give the farthest rows to no flat; of equally far ones the last."""
+    if not is_distant(labels):
+        labels[np.argsort(near, kind="stable")[len(near) - spared :]] = -1
+        return
+    all_rows = each_row(lambda rows, own: np.zeros(len(own)), labels, dtype=np.int32)
+    limit = order_statistics(near, all_rows, {0: len(near) - spared})[0]
+    beyond = int(fold_rows(lambda rows, own: int((own > limit).sum()), near, step=len(near)))
+    # Of those at the limit the first ones stay; how many come before each part is counted first.
+    at_limit = fold_rows(
+        lambda rows, own: Listed([(rows.start, int((own == limit).sum()))]), near, step=len(near)
+    ).entries
+    staying = sum(count for _, count in at_limit) - (spared - beyond)
+    counts = accumulate((count for _, count in at_limit), initial=0)
+    before = dict(zip([at for at, _ in at_limit], counts, strict=False))
+
+    def mark(rows: slice, own: FloatArray, labels: NDArray[np.int32]) -> None:
+        ties = np.flatnonzero(own == limit)
+        labels[own > limit] = -1
+        labels[ties[max(staying - before[rows.start], 0) :]] = -1
+
+    change_rows(mark, near, changes=labels)
 
 
 @device_twin(DeviceFlatRows)
@@ -277,15 +363,18 @@ def place(X: Blocks, centres: FloatArray, bases: Sequence[FloatArray]) -> IntArr
     middle = centres.mean(axis=0)
     flats = [Flat(c - middle, b) for c, b in zip(centres, bases, strict=True)]
     moved = as_blocks(X).map(lambda block: block - middle)
-    return np.concatenate([squared_residuals(block, flats).argmin(axis=1) for _, block in moved])
+    placed = moved.mapped(
+        lambda block, rows: squared_residuals(block, flats).argmin(axis=1), np.int64
+    )
+    return handed_out(placed, np.int64)
 
 
 @device_twin(group_means_on_device)
-def group_means(X: FloatArray | Blocks, labels: IntArray, size: int) -> FloatArray:
+def group_means(X: FloatArray | Blocks, labels: Any, size: int) -> FloatArray:
     """(size, p) means of the rows with each label; −1 is left out."""
 
-    def sums(block: FloatArray, rows: slice) -> FloatArray:
-        inside = [block[labels[rows] == k].sum(axis=0) for k in range(size)]
+    def sums(block: FloatArray, rows: slice, own: IntArray) -> FloatArray:
+        inside = [block[own == k].sum(axis=0) for k in range(size)]
         return np.array(inside).reshape(size, block.shape[1])
 
-    return fold(sums, X) / np.bincount(labels[labels >= 0], minlength=size)[:, None]
+    return fold(sums, X, reads=(labels,)) / row_counts(labels, size)[:, None]

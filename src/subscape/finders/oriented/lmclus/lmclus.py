@@ -107,6 +107,9 @@ class LMCLUS(SubspaceFinder):
     - Always: most flats come from neighbourhoods, half of all are fitted instead of sampled, the
       best are fitted once more to the rows they separate, and the rows left at the end may be a
       cluster.
+    - What that gains: mean CE 0.83 as published (max_dim=2, sensitivity=1.0), 0.00 by default, on
+      five generated tables (two lines and a plane in four features, 5 % noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

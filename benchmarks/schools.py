@@ -1,0 +1,346 @@
+"""Self-expression, mixtures of subspaces, sparse k-means: planted tables, digits, others' code.
+
+    python benchmarks/schools.py           all sizes (about an hour)
+    python benchmarks/schools.py --quick   small sizes (a few minutes)
+    python benchmarks/schools.py --part mixtures
+
+Parts: ``flats`` (5 random subspaces of dimension 6 in 9 and 100 dimensions, 30 to 5,000 rows each,
+as in the papers of SSC by matching pursuit and of EnSC), ``images`` (scikit-learn's digits, planted
+motions), ``mixtures`` (planted ones, beside scikit-learn's GaussianMixture), ``features`` (sparse
+k-means), ``rows`` (seconds and memory up to 10^5 rows).
+The environment variable SUBSCAPE_SSC names a folder with the code of the authors of SSC and EnSC,
+which is run beside ours if it is there; SUBSCAPE_CRABS the table of the R package's paper on HDDC.
+Writes benchmarks/results/schools.md, part by part.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+import tracemalloc
+import types
+import warnings
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+from sklearn.datasets import load_digits
+from sklearn.mixture import GaussianMixture
+
+from subscape.finders import HDDC, LSR, MFA, MPPCA, SSC, TSC, EnSC, SparseKMeans
+from subscape.measures import adjusted_rand_score
+
+RESULTS = Path(__file__).parent / "results"
+
+
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def union(p, d, k, size, seed, noise=0.0):
+    """Rows of length 1 on k random subspaces of dimension d, and their labels."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(k):
+        basis = np.linalg.qr(rng.normal(size=(p, d)))[0]
+        scores = rng.normal(size=(size, d))
+        rows.append(scores / np.linalg.norm(scores, axis=1, keepdims=True) @ basis.T)
+    X = np.vstack(rows)
+    X += noise * rng.normal(size=X.shape) / np.sqrt(p)
+    order = rng.permutation(len(X))
+    return X[order], np.repeat(np.arange(k), size)[order]
+
+
+def motions(seed, bodies=3, points=60, frames=25, noise=0.002):
+    """Trajectories of points on rigid bodies under an affine camera: flats of dimension 3."""
+    rng = np.random.default_rng(seed)
+    rows, labels = [], []
+    for body in range(bodies):
+        shape = rng.normal(size=(points, 3))
+        turns = np.cumsum(0.05 * rng.normal(size=(frames, 3)), axis=0)
+        path = np.cumsum(0.1 * rng.normal(size=(frames, 2)), axis=0)
+        track = np.empty((points, frames, 2))
+        for frame, (a, b, c) in enumerate(turns):
+            ca, sa, cb, sb, cc, sc = (
+                np.cos(a),
+                np.sin(a),
+                np.cos(b),
+                np.sin(b),
+                np.cos(c),
+                np.sin(c),
+            )
+            first = [cb * cc, sa * sb * cc - ca * sc, ca * sb * cc + sa * sc]
+            second = [cb * sc, sa * sb * sc + ca * cc, ca * sb * sc - sa * cc]
+            camera = np.array([first, second])
+            track[:, frame] = shape @ camera.T + path[frame]
+        rows.append(track.reshape(points, -1))
+        labels += [body] * points
+    X = np.vstack(rows)
+    return X + noise * X.std() * rng.normal(size=X.shape), np.array(labels)
+
+
+def mixture(n, p, seed, k=3, d=3, apart=1.0, noise=1.0):
+    """Normal clusters around flats of dimension d, the means ``apart`` standard deviations."""
+    rng = np.random.default_rng(seed)
+    labels = rng.permutation(np.arange(n) % k)
+    means = apart * rng.normal(size=(k, p))
+    X = means[labels] + noise * rng.normal(size=(n, p))
+    for i in range(k):
+        basis = np.linalg.qr(rng.normal(size=(p, d)))[0]
+        rows = labels == i
+        X[rows] += (rng.normal(size=(rows.sum(), d)) * np.linspace(6, 3, d)) @ basis.T
+    return X, labels
+
+
+# -- measures --------------------------------------------------------------------------------------
+
+
+def accuracy(truth, labels):
+    size = max(truth.max(), labels.max()) + 1
+    shared = np.zeros((size, size))
+    np.add.at(shared, (truth, np.maximum(labels, 0)), labels >= 0)
+    return float(shared[linear_sum_assignment(-shared)].sum() / len(truth))
+
+
+def preserving(coefficients, truth):
+    """Mean share of a row's coefficients, by magnitude, that are of its own subspace."""
+    found = coefficients.tocoo()
+    size = np.abs(found.data)
+    own = size * (truth[found.row] == truth[found.col])
+    total = np.bincount(found.row, size, len(truth))
+    return float(np.mean(np.bincount(found.row, own, len(truth))[total > 0] / total[total > 0]))
+
+
+def timed(finder, X):
+    start = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        finder.fit(X)
+    return time.perf_counter() - start
+
+
+def authors():
+    """Their finders by name; empty if their code is not there."""
+    folder = os.environ.get("SUBSCAPE_SSC")
+    if not folder or not Path(folder, "cluster", "selfrepresentation.py").exists():
+        return {}
+    # What they import to show progress, and a solver that is not used here.
+    for name, content in (("progressbar", {"progressbar": iter}), ("spams", {})):
+        if name not in sys.modules:
+            module = types.ModuleType(name)
+            module.__dict__.update(content)
+            sys.modules[name] = module
+    sys.path.insert(0, folder)
+    from cluster.selfrepresentation import ElasticNetSubspaceClustering, SparseSubspaceClusteringOMP
+
+    return {
+        "SSC": lambda k, s: SparseSubspaceClusteringOMP(k, n_nonzero=6, thr=1e-6, random_state=s),
+        "EnSC": lambda k, s: ElasticNetSubspaceClustering(k, gamma=50.0, random_state=s),
+    }
+
+
+# -- parts -----------------------------------------------------------------------------------------
+
+
+def flats(quick):
+    lines = [
+        "## Random subspaces",
+        "",
+        "5 subspaces of dimension 6; accuracy, share of coefficients within the own subspace, "
+        "seconds. *unrefined*: the spectral step alone, as in the papers.",
+        "",
+        "| dims | rows each | finder | accuracy | unrefined | preserving | seconds "
+        "| authors' accuracy | authors' seconds | ratio |",
+        "|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    theirs = authors()
+    sizes, draws = ((30, 100, 400), 2) if quick else ((30, 98, 320, 1038, 3373, 5000), 3)
+    for p in (9, 100):
+        for size in sizes:
+            tables = [union(p, 6, 5, size, seed) for seed in range(draws)]
+            for name, make in {"SSC": SSC, "EnSC": EnSC, "LSR": LSR, "TSC": TSC}.items():
+                rows, other = [], []
+                for X, truth in tables:
+                    settings = {"n_nonzero": 6, "tol": 1e-6} if name == "SSC" else {}
+                    finder = make(5, random_state=0, **settings)
+                    seconds = timed(finder, X)
+                    plain = finder.unrefined_clustering_.labels()
+                    kept = preserving(finder.coefficients_, truth[finder.expressed_rows_])
+                    rows.append(
+                        (accuracy(truth, finder.labels_), accuracy(truth, plain), kept, seconds)
+                    )
+                    # Theirs takes minutes beyond this.
+                    if name in theirs and size <= (320 if name == "EnSC" else 2000):
+                        peer = theirs[name](5, 0)
+                        took = timed(peer, X.copy())
+                        other.append((accuracy(truth, np.asarray(peer.labels_)), took))
+                a, b, c, t = np.mean(rows, axis=0)
+                beside = "– | – | –"
+                if other:
+                    theirs_a, theirs_t = np.mean(other, axis=0)
+                    beside = f"{theirs_a:.3f} | {theirs_t:.2f} | {theirs_t / t:.1f}"
+                lines.append(
+                    f"| {p} | {size} | {name} | {a:.3f} | {b:.3f} | {c:.3f} | {t:.2f} | {beside} |"
+                )
+                print(lines[-1], flush=True)
+    return lines
+
+
+def images(quick):
+    X, truth = load_digits(return_X_y=True)
+    if quick:
+        X, truth = X[:600], truth[:600]
+    lines = ["## Images and motions", "", "| table | finder | accuracy | ARI | seconds |",
+             "|---|---|---:|---:|---:|"]  # fmt: skip
+    tables = [("digits", X, truth, 10, False)]
+    for seed in range(3):
+        Y, labels = motions(seed)
+        tables.append((f"motions {seed}", Y, labels, 3, True))
+    for table, Y, labels, k, affine in tables:
+        for name, make in {"SSC": SSC, "EnSC": EnSC, "LSR": LSR, "TSC": TSC}.items():
+            finder = make(k, affine=affine, random_state=0)
+            seconds = timed(finder, Y)
+            ari = adjusted_rand_score(labels, finder.labels_)
+            lines.append(
+                f"| {table} | {name} | {accuracy(labels, finder.labels_):.3f} | {ari:.3f} | "
+                f"{seconds:.2f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def mixtures(quick):
+    lines = [
+        "## Mixtures",
+        "",
+        "Three clusters around flats of dimension 3; ARI and seconds, means of the draws. As many "
+        "starts (5) for both; full covariances for GaussianMixture.",
+        "",
+        "| columns | rows | HDDC | MPPCA | MFA | GaussianMixture | HDDC s | GaussianMixture s "
+        "| ratio |",
+        "|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    draws = 2 if quick else 5
+    for p in (20, 200) if quick else (20, 50, 100, 200):
+        for n in (100, 1000) if quick else (100, 300, 1000):
+            found = []
+            for seed in range(draws):
+                X, labels = mixture(n, p, seed)
+                finders = [make(3, n_init=5, random_state=0) for make in (HDDC, MPPCA, MFA)]
+                peer = GaussianMixture(3, n_init=5, random_state=0)
+                seconds = [timed(each, X) for each in (*finders, peer)]
+                scores = [adjusted_rand_score(labels, each.labels_) for each in finders]
+                scores.append(adjusted_rand_score(labels, peer.predict(X)))
+                found.append((*scores, seconds[0], seconds[3]))
+            a, b, c, d, t, s = np.mean(found, axis=0)
+            lines.append(
+                f"| {p} | {n} | {a:.3f} | {b:.3f} | {c:.3f} | {d:.3f} | {t:.2f} | {s:.2f} | "
+                f"{s / t:.1f} |"
+            )
+            print(lines[-1], flush=True)
+    draws = 5 if quick else 20
+    for name, make in {"HDDC": HDDC, "MPPCA": MPPCA}.items():
+        right = falls = 0
+        for seed in range(draws):
+            X, _ = mixture(400, 20, 100 + seed, k=1 + seed % 4, apart=2.0)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                finder = make([1, 2, 3, 4, 5], n_init=5, random_state=0).fit(X)
+            right += finder.clustering_.n_clusters == 1 + seed % 4
+            falls += int((np.diff(finder.history_) < -1e-8 * abs(finder.history_[-1])).any())
+        lines.append("")
+        lines.append(
+            f"{name}: BIC names the number of clusters (1 to 4) right on {right} of {draws} "
+            f"planted mixtures; the log-likelihood falls in {falls}."
+        )
+        print(lines[-1], flush=True)
+    crabs = os.environ.get("SUBSCAPE_CRABS")
+    if crabs and Path(crabs).exists():
+        cells = [line.split(",") for line in Path(crabs).read_text().splitlines()[1:]]
+        X = np.array([[float(cell) for cell in row[3:]] for row in cells])
+        truth = np.unique([row[0] + row[1] for row in cells], return_inverse=True)[1]
+        finder = HDDC(4, n_init=20, random_state=0).fit(X)
+        several = HDDC(list(range(1, 9)), n_init=20, random_state=0).fit(X)
+        lines += [
+            "",
+            f"Crabs (200 x 5, four groups): HDDC with 4 clusters, accuracy "
+            f"{accuracy(truth, finder.labels_):.3f}, dimensions {finder.flat_dims_.tolist()}; of "
+            f"1 to 8 clusters BIC takes {several.clustering_.n_clusters}.",
+        ]
+        print(lines[-1], flush=True)
+    return lines
+
+
+def features(quick):
+    lines = ["## Sparse k-means", "", "Three clusters of 120 rows that differ in 6 or 20 of the "
+             "features by 2 standard deviations.", "",
+             "| features | of them planted | F1 | ARI | seconds | objective falls |",
+             "|---:|---:|---:|---:|---:|---:|"]  # fmt: skip
+    for p, planted in ((60, 6), (200, 20)) if quick else ((60, 6), (200, 20), (1000, 20)):
+        found = []
+        for seed in range(3 if quick else 10):
+            rng = np.random.default_rng(seed)
+            labels = rng.permutation(np.arange(120) % 3)
+            X = rng.normal(size=(120, p))
+            levels = rng.permuted(np.tile([-2.0, 0.0, 2.0], (planted, 1)), axis=1)
+            X[:, :planted] += levels.T[labels]
+            finder = SparseKMeans(3, random_state=0)
+            seconds = timed(finder, X)
+            right = np.count_nonzero(finder.features_ < planted)
+            f1 = 2 * right / (len(finder.features_) + planted)
+            falls = (np.diff(finder.history_) < -1e-9 * finder.history_[-1]).any()
+            found.append((f1, adjusted_rand_score(labels, finder.labels_), seconds, falls))
+        f1, ari, seconds, _ = np.mean(found, axis=0)
+        falls = sum(bool(each[3]) for each in found)
+        lines.append(f"| {p} | {planted} | {f1:.3f} | {ari:.3f} | {seconds:.2f} | {falls} |")
+        print(lines[-1], flush=True)
+    return lines
+
+
+def rows(quick):
+    lines = ["## Rows", "", "Five subspaces of dimension 6 in 20 dimensions (SSC, TSC), three "
+             "clusters in 20 columns (HDDC, MPPCA, MFA); memory is the peak of what was allocated "
+             "during the fit.", "", "| finder | rows | seconds | MB | accuracy |",
+             "|---|---:|---:|---:|---:|"]  # fmt: skip
+    for name, make in {"SSC": SSC, "TSC": TSC, "HDDC": HDDC, "MPPCA": MPPCA, "MFA": MFA}.items():
+        for n in (10_000, 30_000) if quick else (10_000, 30_000, 100_000):
+            spaces = name in ("SSC", "TSC")
+            X, truth = union(20, 6, 5, n // 5, 0) if spaces else mixture(n, 20, 0)
+            finder = make(5 if spaces else 3, random_state=0, **({} if spaces else {"n_init": 3}))
+            tracemalloc.start()
+            seconds = timed(finder, X)
+            peak = tracemalloc.get_traced_memory()[1] / 1e6
+            tracemalloc.stop()
+            lines.append(
+                f"| {name} | {n} | {seconds:.2f} | {peak:.0f} | "
+                f"{accuracy(truth, finder.labels_):.3f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+PARTS = {
+    "flats": flats, "images": images, "mixtures": mixtures, "features": features, "rows": rows,
+}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes")
+    parser.add_argument("--part", action="append", choices=PARTS, help="this part only")
+    options = parser.parse_args()
+    page = RESULTS / "schools.md"
+    RESULTS.mkdir(exist_ok=True)
+    size = "small sizes" if options.quick else "all sizes"
+    written = [f"# Self-expression, mixtures, sparse k-means ({size})", ""]
+    for part in options.part or PARTS:
+        written += [*PARTS[part](options.quick), ""]
+        page.write_text("\n".join(written))
+
+
+if __name__ == "__main__":
+    main()

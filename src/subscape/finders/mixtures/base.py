@@ -1,0 +1,574 @@
+"""What the mixtures share: starts, expectation and maximisation, choice of k, and new rows."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import product
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.linalg import cho_factor, cho_solve
+from scipy.special import logsumexp, xlogy
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from subscape.arrays.blocks import Blocks, as_blocks, fold, one_blas_thread
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.types import FloatArray, IntArray
+from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, by_first_row
+from subscape.finders.oriented.flats import squared_residuals
+from subscape.finders.oriented.kflats.descent import seed_flat
+from subscape.finders.sampling import child_after, rows_to_search
+from subscape.parallel.threads import one_thread
+
+from .components import LOG_2PI, Component
+from .moments import Moments
+
+#: Variances are at least this share of the table's mean variance.
+SMALLEST_SHARE = 1e-6
+#: Iterations of a start before the best one goes on.
+SHORT = 20
+#: How often dimensions are chosen anew after convergence.
+RECHOICES = 3
+#: Components with fewer rows than this are given up.
+LEAST_ROWS = 1.5
+#: Memberships below this are taken for none.
+LEAST_MEMBERSHIP = 1e-4
+#: Up to so many features long tables are passed over again and again; wider ones once.
+WIDEST_PASSED = 500
+
+
+class Fit(NamedTuple):
+    """A mixture and how well it describes the rows it was fitted to."""
+
+    components: list[Any]
+    log_weights: FloatArray
+    memberships: FloatArray
+    log_likelihood: float
+    n_parameters: float
+    history: list[float]
+    converged: bool
+    lost: int = 0
+
+    @property
+    def k(self) -> int:
+        return len(self.components)
+
+    def bic(self, n_rows: int) -> float:
+        """Bayesian information criterion; smaller is better."""
+        return -2.0 * self.log_likelihood + self.n_parameters * float(np.log(n_rows))
+
+    def icl(self, n_rows: int) -> float:
+        """Integrated classification likelihood: BIC and how unclear the memberships are."""
+        unclear = -float(xlogy(self.memberships, self.memberships).sum())
+        return self.bic(n_rows) + 2.0 * unclear
+
+    def score(self, criterion: str, n_rows: int) -> float:
+        return self.icl(n_rows) if criterion == "icl" else self.bic(n_rows)
+
+
+class MixtureFinder(SubspaceFinder):
+    """Base of the mixtures; a subclass says which models there are (:meth:`_models`)."""
+
+    _kind = "oriented"
+    _streams = True
+    _accepts_missing = True
+    _tells_two_rows = True
+
+    #: What rows are placed by; None where all rows are alike.
+    _components: list[Any] | None
+    #: Constraints of the parameters that all have.
+    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), "array-like"],
+        "criterion": [StrOptions({"bic", "icl"})],
+        "assignment": [StrOptions({"hard", "soft"})],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state", np.random.Generator],
+        "n_jobs": [Integral, None],
+        "progress": [callable, "boolean", None],
+    }
+
+    def _models(self, floor: float) -> list[tuple[str, Any]]:
+        """The models to choose from, by name."""
+        raise NotImplementedError(f"{type(self).__name__} must implement _models")
+
+    def check_parameters(self, n_rows: int, n_features: int) -> None:
+        if not isinstance(self.n_clusters, Integral):
+            numbers = np.asarray(self.n_clusters)
+            if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or not numbers.size:
+                raise SubscapeError(
+                    f"n_clusters must be a number, or several to choose from; got "
+                    f"{self.n_clusters!r}"
+                )
+            if numbers.min() < 1:
+                raise SubscapeError("n_clusters: every number to choose from must be at least 1")
+        dims = self.flat_dim
+        if not isinstance(dims, str) and n_features <= dims and dims > 1:
+            raise SubscapeError(
+                f"flat_dim={dims} fills a table of {n_features} features: every row would be on "
+                f"the flat. Use at most {n_features - 1}"
+            )
+
+    def _most_clusters(self) -> int | None:
+        return int(np.max(self.n_clusters))
+
+    def _numbers(self) -> list[int]:
+        """The numbers of clusters to choose from."""
+        wanted = np.unique(np.atleast_1d(self.n_clusters)).tolist()
+        distinct = getattr(self, "_n_distinct", None)
+        return sorted({k if distinct is None else min(k, distinct) for k in wanted})
+
+    # -- the phases --------------------------------------------------------------------------------
+
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        X = X.within_reach() if isinstance(X, Blocks) else X
+        numbers = self._numbers()
+        rng = np.random.default_rng(child_after(seed, self.n_init))
+        searched = rows_to_search(X, max(numbers), self.search_rows, rng)
+        holes = np.isnan(searched).any()
+        filled = np.where(np.isnan(searched), 0.0, searched) if holes else searched
+        rows: Rows = MissingRows(searched) if holes else PlainRows(searched)
+        floor = SMALLEST_SHARE * max(float(np.nanmean(np.nanvar(searched, axis=0))), 1e-300)
+        fits: dict[tuple[int, str], Fit] = {}
+        models = {}
+        for k, (name, model) in product(numbers, self._models(floor)):
+            models[k, name] = model
+            fits[k, name] = self._fitted(rows, filled, k, model, seed, watch)
+            if watch.out_of_time():
+                break
+        n = len(searched)
+        scores = {key: fit.score(self.criterion, n) for key, fit in fits.items()}
+        chosen = min(scores, key=lambda key: scores[key])
+        best = fits[chosen]
+        if n < len(X):
+            best = finish_on_all_rows(X, best, models[chosen], self.max_iter, self.tol, watch)
+        if not best.converged and not watch.was_cut:
+            watch.cut(f"no convergence within max_iter={self.max_iter} steps; raise max_iter")
+        return self._result(X, best, chosen, scores)
+
+    def _fitted(
+        self, rows: Rows, filled: FloatArray, k: int, model: Any, seed: Any, watch: Watch
+    ) -> Fit:
+        """The best of all starts, continued to its end."""
+        n = len(filled)
+
+        def run_once(child: np.random.SeedSequence) -> Fit:
+            start = start_memberships(filled, k, np.random.default_rng(child))
+            return maximise(rows, start, model, min(SHORT, self.max_iter), self.tol)
+
+        def key(fit: Fit) -> tuple[int, float]:
+            return fit.lost, fit.bic(n)
+
+        fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
+        with one_blas_thread():
+            best = best_of(run_once, self.n_init, fresh, watch, self.n_jobs, key)
+            best = maximise(rows, best, model, self.max_iter, self.tol)
+            for _ in range(RECHOICES):
+                if watch.out_of_time():
+                    break
+                again = maximise(rows, best.memberships, model, self.max_iter, self.tol)
+                if key(again) >= (best.lost, best.bic(n) - 1e-6):
+                    break
+                best = again
+        return best
+
+    def _result(
+        self, X: Any, best: Fit, chosen: tuple[int, str], scores: dict[tuple[int, str], float]
+    ) -> Found:
+        labels = best.memberships.argmax(axis=1)
+        used = np.unique(labels)
+        order = used[by_first_row(np.searchsorted(used, labels))]
+        components = [best.components[k] for k in order]
+        number = np.full(best.k, -1)
+        number[order] = np.arange(len(order))
+        labels = number[labels]
+        bases = [each.directions for each in components]
+        spaces = OrientedSubspaces(bases, complement=True, n_features=X.shape[1])
+        memberships = best.memberships[:, order]
+        if self.assignment == "soft":
+            kept = np.where(memberships < LEAST_MEMBERSHIP, 0.0, memberships)
+            kept[np.arange(len(kept)), labels] = np.maximum(memberships.max(axis=1), 1e-300)
+            kept /= kept.sum(axis=1, keepdims=True)
+            clustering = SubspaceClustering(sparse.csr_array(kept).T, spaces)
+        else:
+            clustering = SubspaceClustering.from_labels(labels, bases=spaces)
+        if len(order) < chosen[0]:
+            warnings.warn(
+                f"{count(len(order), 'cluster')} instead of {chosen[0]}: the other components lost "
+                "their rows",
+                DroppedClusterWarning,
+                stacklevel=6,
+            )
+        self._components = components
+        self._log_weights = best.log_weights[order]
+        n = len(labels)
+        return Found(
+            clustering,
+            len(best.history),
+            {
+                "flat_dims_": np.array([basis.shape[1] for basis in bases], np.int64),
+                "weights_": np.exp(self._log_weights),
+                "memberships_": memberships,
+                "covariances_": Covariances(components),
+                "log_likelihood_": best.log_likelihood,
+                "bic_": best.bic(n),
+                "icl_": best.icl(n),
+                "history_": best.history,
+                "model_": chosen[1],
+                "criteria_": scores,
+            },
+        )
+
+    # -- units and columns of the table, and new rows ----------------------------------------------
+
+    def _prepared(self, table: Any) -> Any:
+        prepared = super()._prepared(table)
+        first = np.array([0])
+        given = np.asarray(table.take(first, axis=0)[0], np.float64)
+        moved = np.asarray(prepared.take(first, axis=0)[0], np.float64)
+        origin = given - moved
+        if np.isnan(origin).any():  # a gap: another row of the column
+            whole = table if isinstance(table, np.ndarray) else table.to_numpy()
+            centred = prepared if isinstance(prepared, np.ndarray) else prepared.to_numpy()
+            at = (~np.isnan(whole)).argmax(axis=0)
+            columns = np.arange(whole.shape[1])
+            origin = np.asarray(whole[at, columns], np.float64) - centred[at, columns]
+        self._origin = origin
+        return prepared
+
+    def _search(self, table: Any, watch: Watch) -> Found:
+        self._components = None
+        self._varying = ~self._constant(table)
+        found = super()._search(table, watch)
+        p = table.shape[1]
+        if self._components is not None:
+            centres = np.zeros((len(self._components), p))
+            lowest = table.ranges.low if isinstance(table, Blocks) else np.nanmin(table, axis=0)
+            centres[:] = np.where(np.isnan(lowest), 0.0, lowest)
+            means = np.array([each.mean for each in self._components])
+            centres[:, self._varying] = means + self._origin
+        else:
+            labels = found.clustering.labels()
+            firsts = [int(np.argmax(labels == k)) for k in range(found.clustering.n_clusters)]
+            centres = np.asarray(table.take(np.array(firsts), axis=0), np.float64)
+        return found._replace(attributes={**found.attributes, "centres_": centres})
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """The likeliest cluster of each row; values may be missing.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Numbers of the clusters, from 0.
+        """
+        return self.predict_proba(X).argmax(axis=1)
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """(n_rows, n_clusters) memberships of rows, by Bayes' rule.
+
+        Returns
+        -------
+        array of shape (n_rows, n_clusters)
+            Every row sums to 1.
+        """
+        check_is_fitted(self)
+        table = as_blocks(self._read_again(X))
+        return np.concatenate([self._memberships(block) for _, block in _reachable(table)])
+
+    def _memberships(self, block: Any) -> FloatArray:
+        block = np.asarray(block, np.float64)
+        if self._components is None:
+            far = np.array([np.nansum(np.square(block - c), axis=1) for c in self.centres_])
+            near = far.argmin(axis=0)
+            return np.equal.outer(near, np.arange(len(self.centres_))).astype(float)
+        part = np.ascontiguousarray(block[:, self._varying]) - self._origin
+        rows: Rows = MissingRows(part) if np.isnan(part).any() else PlainRows(part)
+        return rows.expect(self._components, self._log_weights)[0]
+
+
+class Covariances(Sequence[FloatArray]):
+    """The covariance of each component, over the columns that vary, made when it is asked for."""
+
+    def __init__(self, components: list[Component]) -> None:
+        self._components = components
+
+    def __len__(self) -> int:
+        return len(self._components)
+
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [each.covariance() for each in self._components[k]]
+        return self._components[k].covariance()
+
+
+def _reachable(table: Blocks) -> Blocks:
+    return as_blocks(table.within_reach())
+
+
+# -- rows, complete or with gaps -------------------------------------------------------------------
+
+
+class PlainRows:
+    """Rows in memory."""
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def expect(self, components: list[Any], log_weights: FloatArray) -> tuple[FloatArray, float]:
+        """Memberships of the rows, and their log-likelihood."""
+        return shares(_joint(self._X, components, log_weights))
+
+    def moments(self, memberships: FloatArray, components: list[Any] | None) -> list[Moments]:
+        """Of every component."""
+        return [Moments.of(self._X, each) for each in memberships.T]
+
+
+class MissingRows:
+    """Rows with gaps: what is missing has its distribution given what is there.
+
+    Rows are taken together by which of their values are missing.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+        there, inverse = np.unique(~np.isnan(X), axis=0, return_inverse=True)
+        inverse = inverse.ravel()
+        order = np.argsort(inverse, kind="stable")
+        ends = np.cumsum(np.bincount(inverse, minlength=len(there)))
+        self._groups = [
+            (mask, order[end - size : end])
+            for mask, end, size in zip(there, ends, np.bincount(inverse), strict=True)
+        ]
+
+    def __len__(self) -> int:
+        return len(self._X)
+
+    def expect(self, components: list[Any], log_weights: FloatArray) -> tuple[FloatArray, float]:
+        """Memberships by what is there, and its log-likelihood."""
+        logs = np.empty((len(self._X), len(components)))
+        for k, each in enumerate(components):
+            whole = each.covariance()
+            for mask, rows in self._groups:
+                away = self._X[np.ix_(rows, mask)] - each.mean[mask]
+                logs[rows, k] = log_weights[k]
+                if mask.any():
+                    factor = cho_factor(whole[np.ix_(mask, mask)], lower=True)
+                    square = np.einsum("ij,ji->i", away, cho_solve(factor, away.T))
+                    volume = 2 * np.log(np.diagonal(factor[0])).sum()
+                    logs[rows, k] -= 0.5 * (square + volume + mask.sum() * LOG_2PI)
+        return shares(logs)
+
+    def moments(self, memberships: FloatArray, components: list[Any] | None) -> list[Moments]:
+        """Of every component; what is missing counts with its mean and its spread."""
+        found = []
+        for k, weights in enumerate(memberships.T):
+            each = None if components is None else components[k]
+            filled, spread = self._completed(each, weights)
+            size = float(weights.sum())
+            mean = weights @ filled / max(size, 1e-300)
+            away = filled - mean
+            matrix = (away.T * weights) @ away + spread
+            found.append(Moments(size, mean, matrix=matrix / max(size, 1e-300)))
+        return found
+
+    def _completed(self, component: Any, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rows with the means of what is missing, and the summed covariance of that."""
+        p = self._X.shape[1]
+        filled, spread = self._X.copy(), np.zeros((p, p))
+        if component is None:
+            # Nothing is known yet: what is missing is spread as its column is.
+            typical = np.nanvar(self._X, axis=0)
+            for mask, rows in self._groups:
+                gone = np.flatnonzero(~mask)
+                filled[np.ix_(rows, gone)] = 0.0
+                spread[gone, gone] += weights[rows].sum() * typical[gone]
+            return filled, spread
+        whole = component.covariance()
+        for mask, rows in self._groups:
+            if mask.all():
+                continue
+            gone = ~mask
+            total = weights[rows].sum()
+            if not mask.any():
+                filled[rows] = component.mean
+                spread += total * whole
+                continue
+            factor = cho_factor(whole[np.ix_(mask, mask)], lower=True)
+            slope = cho_solve(factor, whole[np.ix_(mask, gone)])
+            away = self._X[np.ix_(rows, mask)] - component.mean[mask]
+            filled[np.ix_(rows, gone)] = component.mean[gone] + away @ slope
+            left = whole[np.ix_(gone, gone)] - whole[np.ix_(gone, mask)] @ slope
+            spread[np.ix_(gone, gone)] += total * left
+        return filled, spread
+
+
+Rows = PlainRows | MissingRows
+
+
+def shares(logs: FloatArray) -> tuple[FloatArray, float]:
+    """Memberships from joint log-densities, and the log-likelihood.
+
+    >>> import numpy as np
+    >>> from subscape.finders.mixtures.base import shares
+    >>> found, total = shares(np.log([[0.1, 0.3]]))
+    >>> found.round(3).tolist(), round(float(np.exp(total)), 3)
+    ([[0.25, 0.75]], 0.4)
+    """
+    each = logsumexp(logs, axis=1)
+    return np.exp(logs - each[:, None]), float(each.sum())
+
+
+def _joint(X: FloatArray, components: list[Any], log_weights: FloatArray) -> FloatArray:
+    return np.column_stack([each.log_densities(X) for each in components]) + log_weights
+
+
+# -- expectation and maximisation ------------------------------------------------------------------
+
+
+def start_memberships(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
+    """Each row in one of k groups: of k-means, or around flats of random neighbourhoods."""
+    if k == 1:
+        return np.ones((len(X), 1))
+    if rng.random() < 0.5 or len(X) < 3 * k:
+        with warnings.catch_warnings(), one_thread():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
+            state = int(rng.integers(2**31 - 1))
+            labels = KMeans(k, n_init=1, max_iter=30, random_state=state).fit(X).labels_
+    else:
+        dim = min(2, X.shape[1] - 1)
+        labels = squared_residuals(X, [seed_flat(X, dim, rng) for _ in range(k)]).argmin(axis=1)
+        if len(np.unique(labels)) < k:
+            labels = rng.permutation(np.arange(len(X)) % k)
+    return np.equal.outer(labels, np.arange(k)).astype(np.float64)
+
+
+def maximise(rows: Rows, start: FloatArray | Fit, model: Any, max_iter: int, tol: float) -> Fit:
+    """Expectation and maximisation until the log-likelihood per row grows by less than ``tol``.
+
+    Parameters
+    ----------
+    rows : PlainRows or MissingRows
+    start : (n, k) memberships, or a Fit that goes on
+        With memberships the dimensions are chosen first; they stay.
+    model : FlatModel or FactorModel
+    max_iter : int
+    tol : float
+
+    Returns
+    -------
+    Fit
+        The log-likelihood never falls from one step to the next.
+    """
+    n, lost = len(rows), 0
+    if isinstance(start, Fit):
+        components, log_weights, lost = start.components, start.log_weights, start.lost
+        history = list(start.history[:-1])
+    else:
+        sizes = start.sum(axis=0)
+        start = start[:, sizes >= LEAST_ROWS] if (sizes < LEAST_ROWS).any() else start
+        lost, history = len(sizes) - start.shape[1], []
+        moments = rows.moments(start, None)
+        log_weights = _log_weights(moments)
+        components = model.start(moments, model.dims(moments))
+    converged = False
+    while True:
+        memberships, total = rows.expect(components, log_weights)
+        if history and total - history[-1] <= tol * n:
+            converged = True
+        history.append(total)
+        if converged or len(history) >= max_iter:
+            break
+        sizes = memberships.sum(axis=0)
+        if (sizes < LEAST_ROWS).any() and len(components) > 1:
+            # A component without rows is given up; the others share its weight.
+            keep = np.flatnonzero(sizes >= LEAST_ROWS)
+            lost += len(components) - len(keep)
+            components = [components[k] for k in keep]
+            log_weights = log_weights[keep] - logsumexp(log_weights[keep])
+            history = []
+            continue
+        moments = rows.moments(memberships, components)
+        log_weights = _log_weights(moments)
+        components = model.step(moments, components)
+    return Fit(
+        components, log_weights, memberships, total,
+        _n_parameters(components, model), history, converged, lost,
+    )  # fmt: skip
+
+
+def _n_parameters(components: list[Any], model: Any) -> float:
+    k, p = len(components), len(components[0].mean)
+    return k - 1 + k * p + float(model.n_parameters(components))
+
+
+def _log_weights(moments: list[Moments]) -> FloatArray:
+    sizes = np.maximum([each.size for each in moments], 1e-300)
+    return np.log(sizes / sizes.sum())
+
+
+def finish_on_all_rows(
+    X: FloatArray | Blocks, fit: Fit, model: Any, max_iter: int, tol: float, watch: Watch
+) -> Fit:
+    """Go on with all rows of a long table, one pass over its blocks for each step.
+
+    Of tables wider than 500 features the rows get their memberships, and the components stay.
+    """
+    n, p = X.shape
+    table, history, converged = as_blocks(X), [], p > WIDEST_PASSED
+    components, log_weights = fit.components, fit.log_weights
+    memberships = np.empty((n, fit.k))
+
+    def sums(block: FloatArray, at: slice) -> tuple[Any, ...]:
+        holes = np.isnan(block).any()
+        rows: Rows = MissingRows(block) if holes else PlainRows(block)
+        memberships[at], total = rows.expect(components, log_weights)
+        if converged:
+            return (total,)
+        sizes, first, second = np.zeros(fit.k), np.zeros((fit.k, p)), np.zeros((fit.k, p, p))
+        for k, weights in enumerate(memberships[at].T):
+            spread: Any = 0.0
+            if isinstance(rows, MissingRows):
+                away, spread = rows._completed(components[k], weights)
+                away = away - components[k].mean
+            else:
+                kept = np.flatnonzero(weights > 1e-12)
+                away, weights = block[kept] - components[k].mean, weights[kept]
+            sizes[k], first[k] = weights.sum(), weights @ away
+            second[k] = (away.T * weights) @ away + spread
+        return total, sizes, first, second
+
+    while True:
+        found = fold(sums, table)
+        history.append(float(found[0]))
+        small = len(history) > 1 and history[-1] - history[-2] <= tol * n
+        ended = small or converged or len(history) >= max_iter or watch.out_of_time()
+        if ended or found[1].min() < LEAST_ROWS:
+            break
+        moments = []
+        for k, (size, first, second) in enumerate(zip(*found[1:], strict=True)):
+            off = first / size
+            matrix = second / size - np.outer(off, off)
+            moments.append(Moments(float(size), components[k].mean + off, matrix=matrix))
+        log_weights = _log_weights(moments)
+        components = model.step(moments, components)
+        watch.step("passes over all rows", len(history), max_iter)
+    return fit._replace(
+        components=components, log_weights=log_weights, memberships=memberships,
+        log_likelihood=history[-1], history=history,
+        converged=fit.converged and (converged or small),
+    )  # fmt: skip

@@ -1,0 +1,568 @@
+"""What the finders by self-expression share: all but the coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from numbers import Integral, Real
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from subscape.arrays.blocks import Blocks, as_blocks, one_blas_thread
+from subscape.arrays.device.array_api import to_numpy
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
+from subscape.core.oriented import OrientedSubspaces
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.finders.base import Found, SubspaceFinder, Watch
+from subscape.finders.oriented.flats import (
+    Flat,
+    bases_of,
+    fitted_flat,
+    flat_of_scatter,
+    squared_residuals,
+)
+from subscape.finders.oriented.intrinsic_dims import bic_scores, many_bic_scores
+from subscape.finders.oriented.kflats.rows import group_means, place
+from subscape.finders.sampling import places_to_search
+
+from .affinity import MOST_BY_GAP, affinity, eigengap, parts, spectrum, visits
+
+#: Cells of what is computed at a time: rows of a block by all rows that are searched.
+CELLS = 2**21
+#: Rounds of refinement, at most.
+ROUNDS = 30
+#: A flat of dimension q is fitted to at least so many times q rows.
+ROWS_PER_DIMENSION = 3
+#: Parts of the graph, per cluster, that are joined to clusters.
+PIECES = 3
+#: Directions that parts are compared in, at most.
+MOST_DIRECTIONS = 50
+#: Rows shorter than this share of the longest are rows of zeros.
+NOTHING = 1e-12
+
+Block = tuple[IndexArray, IndexArray, FloatArray]
+
+
+class SelfExpressionFinder(SubspaceFinder):
+    """Base of the finders that write every row as a combination of others.
+
+    A subclass implements :meth:`_express`. The rest is shared: rows of length 1, a graph of who
+    expresses whom, its spectral parts, and a flat fitted to each part.
+    """
+
+    _kind = "oriented"
+    _centred = False
+    _streams = True
+    _tells_two_rows = True
+    _beside = ("labels_", "centres_")
+    #: The largest coefficient of each row counts 1 in the graph.
+    _scaled_rows: ClassVar[bool] = True
+
+    #: Constraints of the parameters that all have.
+    _shared_constraints: ClassVar[dict[str, list[Any]]] = {
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), StrOptions({"eigengap"})],
+        "affine": ["boolean"],
+        "noise": [Interval(Real, 0, 1, closed="left")],
+        "flat_dim": [Interval(Integral, 0, None, closed="left"), None],
+        "regularization": [Interval(Real, 0, None, closed="left")],
+        "refine": ["boolean"],
+        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "max_time": [Interval(Real, 0, None, closed="neither"), None],
+        "random_state": ["random_state", np.random.Generator],
+        "progress": [callable, "boolean", None],
+    }
+
+    def check_parameters(self, n_rows: int, n_features: int) -> None:
+        if self.flat_dim is not None and self.flat_dim >= n_features and self.flat_dim > 1:
+            raise SubscapeError(
+                f"flat_dim={self.flat_dim} fills a table of {n_features} features: every row would "
+                f"be on the flat. Use at most {n_features - 1}"
+            )
+
+    def _express(self, U: FloatArray, watch: Watch) -> sparse.csr_array:
+        """(m, m) coefficients of every row in terms of the others, the diagonal empty.
+
+        ``U`` has rows of length 1, no two of them equal.
+        """
+        raise NotImplementedError(f"{type(self).__name__} must implement _express")
+
+    # -- the phases --------------------------------------------------------------------------------
+
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
+        rng = np.random.default_rng(seed)
+        k = self._k() if self._most_clusters() is not None else None
+        places = places_to_search(len(X), k or MOST_BY_GAP, self.search_rows, rng)
+        rows = _rows(X, places)
+        nodes = distinct_directions(rows, self.affine)
+        with one_blas_thread():
+            coefficients = self._express(nodes.directions, watch)
+            split = self._split(coefficients, nodes.directions, k, rng)
+            starts = [self._fitted(rows, nodes, labels) for labels in split.labels]
+            before, n_iter = self._everywhere(X, starts[0], places), 1
+            after = before
+            if self.refine:
+                ends = [self._refined(rows, start, watch) for start in starts]
+                best = min(ends, key=lambda end: end.score)
+                ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
+                after, n_iter = self._everywhere(X, ended, places), best.n_iter
+        return Found(
+            after.clustering(X.shape[1]),
+            n_iter,
+            {
+                "flat_dims_": np.array([flat.dim for flat in after.flats], np.int64),
+                "coefficients_": coefficients,
+                "expressed_rows_": nodes.first if places is None else places[nodes.first],
+                "eigenvalues_": split.eigenvalues,
+            },
+            unrefined=before.clustering(X.shape[1]) if self.refine else None,
+        )
+
+    def _everywhere(self, X: FloatArray | Blocks, found: Parts, places: IndexArray | None) -> Parts:
+        """Clusters of the searched rows, with all rows, in the order of their first ones."""
+        labels, flats = found
+        if places is not None:
+            labels = self._all_rows(X, flats, places, labels)
+        return _renumbered(labels, flats)
+
+    def _closest(self, rows: FloatArray, flats: list[Flat]) -> tuple[IndexArray, FloatArray]:
+        """The closest flat of each row, and how far it is; by their lengths if linear."""
+        residuals = squared_residuals(rows, flats)
+        far = residuals.min(axis=1)
+        if not self.affine:
+            length = np.einsum("ij,ij->i", rows, rows)
+            far /= np.where(length > 0, length, 1.0)
+        return residuals.argmin(axis=1), far
+
+    def _fitted(self, rows: FloatArray, nodes: Nodes, labels: IndexArray) -> Parts:
+        """Rows by the parts of the graph, each with its flat."""
+        of_rows = labels[nodes.of_row]
+        of_rows[nodes.is_zero] = UNPLACED
+        flats = self._flats(rows, of_rows)
+        return Parts(_placed(rows, of_rows, flats), flats)
+
+    def _refined(self, rows: FloatArray, start: Parts, watch: Watch) -> Refined:
+        """Rows go to the closest flat and flats are fitted anew while that describes them better.
+
+        As many rows are noise as before, the farthest ones; no cluster is given up.
+        """
+        spared = int((start.labels < 0).sum())
+        best, n_iter = start, 1
+        dim = self._common_dim(rows, start)
+        score = self._score(rows, start.labels, dim)
+        now = start.labels
+        while n_iter <= ROUNDS and not watch.out_of_time():
+            flats = self._flats(rows, now, dim)
+            labels, far = self._closest(rows, flats)
+            if spared:
+                labels[np.argsort(far, kind="stable")[len(rows) - spared :]] = -1
+            sizes = np.bincount(labels[labels >= 0], minlength=len(flats))
+            if sizes.min() <= ROWS_PER_DIMENSION * dim:
+                break
+            n_iter += 1
+            lower = min(dim, self._common_dim(rows, Parts(labels, flats)))
+            if np.array_equal(labels, now) and lower == dim:
+                break
+            now, dim = labels, lower
+            new = self._score(rows, now, dim)
+            if new < score:
+                best, score = Parts(now, flats), new
+        best = Parts(best.labels, self._flats(rows, best.labels))
+        return Refined(best, score, n_iter)
+
+    def _common_dim(self, rows: FloatArray, found: Parts) -> int:
+        """One dimension for all flats, so that none of them attracts rows by its size."""
+        if self.flat_dim is not None:
+            return self.flat_dim
+        own = [rows[found.labels == k] for k in range(len(found.flats))]
+        dims = [int(dim_scores(each, self.affine).argmin()) for each in own]
+        return max(int(np.median(dims)), 0 if self.affine else 1)
+
+    def _score(self, rows: FloatArray, labels: IndexArray, dim: int) -> float:
+        """BIC of the rows around flats of one dimension, labels included; smaller is better."""
+        total = 0.0
+        for k in range(int(labels.max(initial=-1)) + 1):
+            own = rows[labels == k]
+            scores = dim_scores(own, self.affine)
+            total += float(scores[min(dim, len(scores) - 1)])
+            total -= 2.0 * len(own) * np.log(max(len(own), 1) / len(rows))
+        return total
+
+    def _split(
+        self,
+        coefficients: sparse.csr_array,
+        U: FloatArray,
+        k: int | None,
+        rng: np.random.Generator,
+    ) -> Split:
+        """Parts of the graph; -1 are rows that nobody needs, -2 rows that hang together nowhere.
+
+        If they are to be refined, there is another way to begin: more parts than clusters, of
+        which those that lie on a common flat are joined.
+        """
+        m = coefficients.shape[0]
+        labels = np.full(m, UNPLACED, np.intp)
+        inside = np.ones(m, bool)
+        spared = min(round(self.noise * m), m - 1)
+        if spared:
+            outside = np.argsort(visits(coefficients), kind="stable")[:spared]
+            labels[outside], inside[outside] = -1, False
+        graph = affinity(coefficients, self._scaled_rows)
+        inside &= np.asarray(graph[:, inside].sum(axis=1)).ravel() > 0
+        kept = np.flatnonzero(inside)
+        if not len(kept):
+            # No row says anything about another: one after the other, as far as there are groups.
+            labels[labels == UNPLACED] = 0
+            return Split([labels], np.ones(1))
+        many = PIECES * k if k and self.refine else (k or MOST_BY_GAP) + 1
+        found = spectrum(graph[kept][:, kept], max(many, 2), self.regularization, rng)
+        number = k or self._by_gap(found.values)
+        labels[kept] = parts(found.vectors, number, self.n_init, rng)
+        ways = [labels]
+        gap = eigengap(found.values)
+        if gap.n_clusters == number and gap.is_clear:
+            # The graph has just as many parts: nothing is to be joined.
+            return Split(ways, found.values[: number + 1])
+        if self.refine and 1 < number < len(found.values):
+            pieces = parts(found.vectors, min(PIECES * number, len(found.values)), 1, rng)
+            ways.append(labels.copy())
+            ways[1][kept] = joined(U[kept], pieces, number, rng)
+        return Split(ways, found.values[: number + 1])
+
+    def _by_gap(self, values: FloatArray) -> int:
+        gap = eigengap(values)
+        if not gap.is_clear:
+            warnings.warn(
+                f"the eigengap says {count(gap.n_clusters, 'cluster')}, but {gap.other} is nearly "
+                f"as likely (gaps {gap.sizes[0]:.3g} and {gap.sizes[1]:.3g}); compare n_clusters="
+                f"{gap.n_clusters} and {gap.other}",
+                UserWarning,
+                stacklevel=6,
+            )
+        return gap.n_clusters
+
+    def _flats(self, rows: FloatArray, labels: IndexArray, common: int | None = None) -> list[Flat]:
+        """The flat of each cluster, of the dimension asked for or the likeliest one."""
+        flats, thin = [], 0
+        for k in range(int(labels.max(initial=-1)) + 1):
+            own = rows[labels == k]
+            dim = self.flat_dim if common is None else common
+            if dim is None:
+                dim = max(int(dim_scores(own, self.affine).argmin()), 0 if self.affine else 1)
+            dim = min(dim, rows.shape[1] - 1)
+            flat = fitted_flat(own, dim) if self.affine else linear_flat(own, dim)
+            if self.flat_dim is not None and flat.dim < dim:
+                thin += 1
+                flat = completed(flat, rows, dim)
+            flats.append(flat)
+        if thin:
+            warnings.warn(
+                f"{count(thin, 'cluster')} of {len(flats)} with too few rows for a flat of "
+                f"dimension flat_dim={self.flat_dim}: the directions that are missing are those of "
+                "the whole table",
+                UserWarning,
+                stacklevel=6,
+            )
+        return flats
+
+    def _all_rows(
+        self, X: FloatArray | Blocks, flats: list[Flat], places: IndexArray, searched: IndexArray
+    ) -> IndexArray:
+        """Labels of all rows: those not searched go to their closest flat, the farthest to none."""
+        labels, far = np.empty(len(X), np.intp), np.empty(len(X))
+        with one_blas_thread():
+            for at, block in as_blocks(_in_memory(X)):
+                labels[at], far[at] = self._closest(block, flats)
+        far[places] = -1.0
+        spared = round(self.noise * (len(labels) - len(places)))
+        if spared:
+            labels[np.argsort(far, kind="stable")[len(labels) - spared :]] = -1
+        labels[places] = searched
+        return labels
+
+    # -- what a fit leaves, and new rows -----------------------------------------------------------
+
+    def _fit_to(self, table: Any) -> None:
+        super()._fit_to(table)
+        found = self.clustering_.n_clusters
+        self.centres_ = group_means(table, self.labels_, found)
+        if not self.affine and found:
+            # A flat through the origin has the origin for a centre; a point is where it is.
+            self.centres_[np.asarray(self.flat_dims_) > 0] = 0.0
+        if found < (self._most_clusters() or 0) and getattr(self, "_n_distinct", None) is None:
+            warnings.warn(
+                f"{count(found, 'cluster')} instead of n_clusters={self.n_clusters}: the rows give "
+                "no reason for more",
+                DroppedClusterWarning,
+                stacklevel=3,
+            )
+
+    def predict(self, X: ArrayLike) -> IntArray:
+        """Number of the closest flat for each row; a tensor where ``X`` is one.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            From 0.
+        """
+        check_is_fitted(self)
+        bases = bases_of(self.clustering_)
+        return place(as_blocks(self._read_again(X)), to_numpy(self.centres_), bases)
+
+
+# -- the rows that are expressed -------------------------------------------------------------------
+
+
+#: Label of rows that are put to the closest flat at the end.
+UNPLACED = -2
+
+
+class Split(NamedTuple):
+    """Parts of the graph, in one way or two, and its leading eigenvalues."""
+
+    labels: list[IndexArray]
+    eigenvalues: FloatArray
+
+
+class Parts(NamedTuple):
+    """Clusters of rows, each with its flat."""
+
+    labels: IndexArray
+    flats: list[Flat]
+
+    def clustering(self, n_features: int) -> SubspaceClustering:
+        bases = [flat.basis for flat in self.flats]
+        spaces = OrientedSubspaces(bases, complement=True, n_features=n_features)
+        return SubspaceClustering.from_labels(self.labels, bases=spaces)
+
+
+class Refined(NamedTuple):
+    """Clusters after their refinement, how well they describe the rows, and its rounds."""
+
+    parts: Parts
+    score: float
+    n_iter: int
+
+
+class Nodes(NamedTuple):
+    """Rows without copies, at length 1."""
+
+    directions: FloatArray
+    """(m, r) array; in coordinates of the rows' span where that has fewer dimensions."""
+    of_row: IndexArray
+    """(n,) the direction of each row; rows of zeros have the first."""
+    first: IndexArray
+    """(m,) the first row of each direction."""
+    is_zero: BoolArray
+    """(n,) rows without a direction."""
+
+
+def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
+    """Each distinct row once, at length 1; copies would express each other and nothing else.
+
+    ``affine``: the rows are centred and get a column of a constant, so that flats anywhere become
+    flats through the origin, of one dimension more.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.base import distinct_directions
+    >>> rows = np.array([[3.0, 4.0], [0.0, 0.0], [3.0, 4.0], [0.0, 2.0]])
+    >>> found = distinct_directions(rows, affine=False)
+    >>> found.directions.tolist(), found.of_row[[0, 2, 3]].tolist(), found.is_zero.tolist()
+    ([[0.6, 0.8], [0.0, 1.0]], [0, 0, 1], [False, True, False, False])
+    """
+    lengths = np.linalg.norm(rows, axis=1)
+    is_zero = lengths <= NOTHING * lengths.max(initial=0.0)
+    if affine or is_zero.all():
+        is_zero = np.zeros(len(rows), bool)
+    _, first, inverse = np.unique(rows + 0.0, axis=0, return_index=True, return_inverse=True)
+    # In the order of the table, without the row of zeros.
+    first = np.sort(first[~is_zero[first]]) if is_zero.any() else np.sort(first)
+    number = np.zeros(inverse.max(initial=0) + 1, np.intp)
+    number[inverse.ravel()[first]] = np.arange(len(first))
+    own = rows[first]
+    if affine:
+        own = own - own.mean(axis=0)
+        typical = np.sqrt(np.square(own).sum() / len(own)) or 1.0
+        own = np.hstack([own, np.full((len(own), 1), typical)])
+    if own.shape[1] > len(own):
+        left, singular, _ = np.linalg.svd(own, full_matrices=False)
+        own = left * singular
+    length = np.linalg.norm(own, axis=1, keepdims=True)
+    return Nodes(own / np.where(length > 0, length, 1.0), number[inverse.ravel()], first, is_zero)
+
+
+def in_blocks(
+    n_rows: int, express: Callable[[IndexArray], Block], watch: Watch
+) -> sparse.csr_array:
+    """Coefficients of all rows, a block of rows after the other.
+
+    Parameters
+    ----------
+    n_rows : int
+    express : callable
+        Given some rows, returns (rows, columns, values) of their coefficients.
+    watch : Watch
+        When time is up the other rows have none.
+    """
+    found: list[Block] = []
+    for own in _blocks(n_rows):
+        if found and watch.out_of_time():
+            break
+        found.append(express(own))
+        watch.step("rows expressed", int(own[-1]) + 1, n_rows)
+    rows, columns, values = (np.concatenate(part) for part in zip(*found, strict=True))
+    return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+
+
+def _blocks(n_rows: int) -> Iterator[IndexArray]:
+    step = max(16, CELLS // n_rows)
+    for start in range(0, n_rows, step):
+        yield np.arange(start, min(start + step, n_rows))
+
+
+def largest(weights: FloatArray, own: IndexArray, number: int) -> Block:
+    """The largest entries of each row of a dense block, by magnitude; zeros are left out."""
+    number = min(number, weights.shape[1])
+    size = np.abs(weights)
+    chosen = np.argpartition(-size, number - 1, axis=1)[:, :number]
+    values = np.take_along_axis(weights, chosen, axis=1)
+    rows = np.repeat(own, number).reshape(values.shape)
+    keep = values != 0
+    return rows[keep], chosen[keep], values[keep]
+
+
+def _rows(X: FloatArray | Blocks, places: IndexArray | None) -> FloatArray:
+    if places is None:
+        return np.asarray(X.to_numpy() if isinstance(X, Blocks) else X, np.float64)
+    return np.asarray(X.take(places) if isinstance(X, Blocks) else X[places], np.float64)
+
+
+def _in_memory(X: FloatArray | Blocks) -> Any:
+    return X.within_reach() if isinstance(X, Blocks) else X
+
+
+def joined(U: FloatArray, pieces: IndexArray, k: int, rng: np.random.Generator) -> IndexArray:
+    """Pieces joined, two at a time, until k are left: those next whose rows share a flat best.
+
+    Parameters
+    ----------
+    U : (m, p) array
+        Rows of length 1; of wide ones, random directions are compared.
+    pieces : (m,) array
+    k : int
+    rng : Generator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.base import joined
+    >>> U = np.repeat([[1.0, 0, 0], [0, 1.0, 0], [1.0, 0, 0]], 5, axis=0)
+    >>> joined(U, np.repeat([0, 1, 2], 5), 2, np.random.default_rng(0)).tolist()
+    [0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0]
+    """
+    if U.shape[1] > MOST_DIRECTIONS:
+        U = U @ rng.normal(size=(U.shape[1], MOST_DIRECTIONS)) / np.sqrt(U.shape[1])
+    p, labels = U.shape[1], pieces.copy()
+    number = int(pieces.max()) + 1
+    sizes = np.bincount(pieces, minlength=number).astype(float)
+    scatter = np.array([U[pieces == i].T @ U[pieces == i] for i in range(number)])
+
+    def scores(scatters: FloatArray, sizes: FloatArray) -> FloatArray:
+        values = np.maximum(np.linalg.eigvalsh(scatters)[:, ::-1], 0.0) / sizes[:, None]
+        return many_bic_scores(values, sizes, p)[:, 1:].min(axis=1, initial=np.inf)
+
+    alone = scores(scatter, np.maximum(sizes, 1.0))
+    gain = np.full((number, number), np.inf)
+
+    def compare(i: int, others: IndexArray) -> None:
+        together = scores(scatter[i] + scatter[others], sizes[i] + sizes[others])
+        # Two pieces too small for a flat of their own lose nothing when they are joined.
+        apart = np.where(np.isfinite(alone[i] + alone[others]), alone[i] + alone[others], 0.0)
+        loss = np.where(np.isfinite(together), together, 0.0) - apart
+        gain[i, others] = gain[others, i] = loss
+
+    left = np.flatnonzero(sizes > 0)
+    for at, i in enumerate(left[:-1]):
+        compare(int(i), left[at + 1 :])
+    while len(left) > k:
+        i, j = np.unravel_index(gain.argmin(), gain.shape)
+        labels[labels == j] = i
+        sizes[i] += sizes[j]
+        scatter[i] += scatter[j]
+        alone[i] = scores(scatter[i : i + 1], sizes[i : i + 1])[0]
+        gain[j], gain[:, j] = np.inf, np.inf
+        left = left[left != j]
+        compare(int(i), left[left != i])
+    return np.unique(labels, return_inverse=True)[1]
+
+
+# -- flats -----------------------------------------------------------------------------------------
+
+
+def linear_flat(rows: FloatArray, dim: int) -> Flat:
+    """The flat through the origin that is closest to some rows.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.base import linear_flat
+    >>> np.abs(linear_flat(np.array([[2.0, 2.0], [-1.0, -1.0]]), 1).basis).round(3).tolist()
+    [[0.707], [0.707]]
+    """
+    origin = np.zeros(rows.shape[1])
+    if dim and len(rows) > rows.shape[1]:
+        return flat_of_scatter(origin, rows.T @ rows, dim)
+    _, singular, basis = np.linalg.svd(rows, full_matrices=False)
+    rank = int((singular > singular.max(initial=0.0) * NOTHING).sum())
+    return Flat(origin, np.ascontiguousarray(basis[: min(dim, rank)].T))
+
+
+def dim_scores(rows: FloatArray, affine: bool) -> FloatArray:
+    """BIC of the flats that rows may lie near, by their dimension."""
+    n, p = rows.shape
+    if affine:
+        rows = rows - rows.mean(axis=0)
+    if n > p:
+        values = np.linalg.eigvalsh(rows.T @ rows)[::-1] / n
+    else:
+        values = np.square(np.linalg.svd(rows, compute_uv=False)) / n
+    return bic_scores(values, n, p, max(n // ROWS_PER_DIMENSION, 1))
+
+
+def completed(flat: Flat, rows: FloatArray, dim: int) -> Flat:
+    """A flat with further directions, in which the whole table spreads most."""
+    away = rows - rows.mean(axis=0)
+    away = away - (away @ flat.basis) @ flat.basis.T
+    more = np.linalg.svd(away, full_matrices=False)[2][: dim - flat.dim].T
+    basis = np.linalg.qr(np.hstack([flat.basis, more]))[0]
+    return Flat(flat.centre, np.ascontiguousarray(basis[:, :dim]))
+
+
+def _placed(rows: FloatArray, labels: IndexArray, flats: list[Flat]) -> IndexArray:
+    """Labels with the rows that were not placed at their closest flats, ties where most are."""
+    left = labels == UNPLACED
+    if not left.any() or not flats:
+        return labels
+    order = np.argsort(-np.bincount(labels[labels >= 0], minlength=len(flats)), kind="stable")
+    residuals = squared_residuals(rows[left], [flats[k] for k in order])
+    labels = labels.copy()
+    labels[left] = order[residuals.argmin(axis=1)]
+    return labels
+
+
+def _replaced(rows: FloatArray, again: BoolArray, found: Parts) -> IndexArray:
+    """Labels, with some rows placed again."""
+    return _placed(rows, np.where(again, UNPLACED, found.labels), found.flats)
+
+
+def _renumbered(labels: IndexArray, flats: list[Flat]) -> Parts:
+    """Clusters that have rows, in the order of their first rows."""
+    used, first = np.unique(labels, return_index=True)
+    order = [int(k) for k in used[np.argsort(first)] if k >= 0]
+    number = np.full(len(flats) + 1, -1, np.int64)
+    number[order] = np.arange(len(order))
+    return Parts(number[labels], [flats[k] for k in order])

@@ -1,0 +1,224 @@
+"""SSC by orthogonal matching pursuit: every row from the few others that explain it best."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils._param_validation import Interval
+
+from subscape.core.types import FloatArray, IndexArray
+from subscape.finders.base import Watch
+
+from .base import Block, SelfExpressionFinder, in_blocks
+
+#: What is left of a row's direction, beside those chosen before, to count as another one.
+DEPENDENT = 1e-9
+
+
+class SSC(SelfExpressionFinder):
+    """SSC: sparse subspace clustering, by orthogonal matching pursuit.
+
+    Rows that lie on flats through the origin can be written as combinations of a few other rows of
+    the same flat [1]_. Each row takes the row most like it, then the one most like what is left,
+    and so on [2]_; a row that others take is linked to them, and the parts of this graph are the
+    clusters. A flat is fitted to each of them.
+
+    The *subspace* of a cluster is what its flat leaves out, the directions in which its points are
+    alike; the flat itself is ``clustering_.complement()``.
+
+    Parameters
+    ----------
+    n_clusters : int or "eigengap", default=3
+        Number of flats (n). "eigengap": where the eigenvalues of the graph fall most, 20 at most;
+        a warning says so if another number is nearly as likely.
+    n_nonzero : int, default=10
+        Rows that a row is written with, at most (k_max).
+    tol : float, default=0.01
+        Share of its squared length that may be left of a row that is explained; the larger, the
+        more noise is allowed for (epsilon squared).
+    affine : bool, default=False
+        Look for flats anywhere, not through the origin only.
+    noise : float, default=0.0
+        Share of the rows to leave out as noise: those that the others need least, by a walk from
+        row to row [3]_; in the refinement those farthest from all flats.
+    flat_dim : int or None
+        Dimension of the flats that are fitted; None: of each the likeliest, by BIC.
+    regularization : float, default=0.1
+        Weak links of every row with all others, as a share of the mean degree, so that a few rows
+        that hang together by themselves are not taken for a flat.
+    refine : bool, default=True
+        Afterwards rows go to the closest flat and flats of one dimension are fitted anew, as in
+        K flats, as long as that describes the rows better (BIC).
+    n_init : int, default=10
+        Starts of the k-means that reads the clusters off the eigenvectors.
+    search_rows : int, "auto" or None, default="auto"
+        Rows that are written by each other, drawn at random; the others go to the closest flat.
+        "auto": 5000, or 500 per cluster if that is more. None: all rows.
+    max_time : float or None
+        Seconds after which no further rows are expressed.
+    random_state : int, RandomState, Generator or None
+    progress : callable, True or None
+
+    Attributes
+    ----------
+    clustering_ : SubspaceClustering
+    labels_ : array of shape (n_rows,)
+    flat_dims_ : array of shape (n_clusters,)
+        Dimension of each cluster's flat.
+    centres_ : array of shape (n_clusters, n_features)
+        A point on each flat; the origin unless ``affine``.
+    coefficients_ : sparse array of shape (m, m)
+        How the m distinct rows that were searched are written by each other.
+    expressed_rows_ : array of shape (m,)
+        Which rows of the table these are.
+    eigenvalues_ : array
+        The leading eigenvalues of the graph, one more than there are clusters.
+    n_iter_ : int
+        Rounds of the refinement.
+
+    Notes
+    -----
+    Copies of a row are expressed once; they would express each other and nothing else. Rows of
+    zeros lie on every flat through the origin; they go where most rows are.
+
+    Differences from the paper
+    --------------------------
+    - By default more may be left of a row (``tol=1e-6`` as published), since real rows are noisy.
+    - The weak links (``regularization=0`` as published), a sample of long tables
+      (``search_rows=None``), the refinement (``refine=False``), ``noise``, and the flats
+      (``flat_dim``) are additions.
+    - Always: the largest coefficient of each row counts 1 in the graph; ``affine`` appends a
+      constant column to the centred rows instead of asking for coefficients that sum to 1.
+
+    References
+    ----------
+    .. [1] E. Elhamifar, R. Vidal, "Sparse subspace clustering: algorithm, theory, and
+       applications", IEEE Transactions on Pattern Analysis and Machine Intelligence 35, 2013,
+       doi:10.1109/TPAMI.2013.57.
+    .. [2] C. You, D. P. Robinson, R. Vidal, "Scalable sparse subspace clustering by orthogonal
+       matching pursuit", CVPR 2016, doi:10.1109/CVPR.2016.425.
+    .. [3] C. You, D. P. Robinson, R. Vidal, "Provable self-representation based outlier detection
+       in a union of subspaces", CVPR 2017, doi:10.1109/CVPR.2017.460.
+
+    Examples
+    --------
+    >>> from subscape.finders import SSC
+    >>> from subscape.datasets import planted_oriented
+    >>> from subscape.measures import adjusted_rand_score
+    >>> X, truth = planted_oriented(9, ((2, 100), (3, 100)), noise=0.0, random_state=0)
+    >>> finder = SSC(n_clusters=2, affine=True, random_state=0).fit(X)
+    >>> bool(adjusted_rand_score(truth, finder.labels_) > 0.9)
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **SelfExpressionFinder._shared_constraints,
+        "n_nonzero": [Interval(Integral, 1, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        n_clusters: int | str = 3,
+        *,
+        n_nonzero: int = 10,
+        tol: float = 0.01,
+        affine: bool = False,
+        noise: float = 0.0,
+        flat_dim: int | None = None,
+        regularization: float = 0.1,
+        refine: bool = True,
+        n_init: int = 10,
+        search_rows: int | str | None = "auto",
+        max_time: float | None = None,
+        random_state: Any = None,
+        progress: Any = None,
+    ) -> None:
+        self.n_clusters = n_clusters
+        self.n_nonzero = n_nonzero
+        self.tol = tol
+        self.affine = affine
+        self.noise = noise
+        self.flat_dim = flat_dim
+        self.regularization = regularization
+        self.refine = refine
+        self.n_init = n_init
+        self.search_rows = search_rows
+        self.max_time = max_time
+        self.random_state = random_state
+        self.progress = progress
+
+    def _express(self, U: FloatArray, watch: Watch) -> sparse.csr_array:
+        def pursued(own: IndexArray) -> Block:
+            return pursuit(U, own, self.n_nonzero, self.tol)
+
+        return in_blocks(len(U), pursued, watch)
+
+
+def pursuit(U: FloatArray, own: IndexArray, n_nonzero: int, tol: float) -> Block:
+    """Coefficients of some rows by orthogonal matching pursuit over all the others, at once.
+
+    Parameters
+    ----------
+    U : (m, p) array
+        Rows of length 1.
+    own : (b,) array
+        The rows to express.
+    n_nonzero : int
+    tol : float
+
+    Returns
+    -------
+    rows, columns, values
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.ssc import pursuit
+    >>> U = np.array([[1.0, 0.0], [0.6, 0.8], [0.0, 1.0]])
+    >>> rows, columns, values = pursuit(U, np.array([1]), 2, 1e-6)
+    >>> columns.tolist(), values.round(3).tolist()
+    ([2, 0], [0.8, 0.6])
+    """
+    most = min(n_nonzero, len(U) - 1)
+    b, p = len(own), U.shape[1]
+    chosen = np.zeros((b, most), np.intp)
+    basis = np.zeros((b, most, p))
+    # Chosen rows in terms of the basis, one under the other; the identity where there is none.
+    triangle = np.tile(np.eye(most), (b, 1, 1))
+    along = np.zeros((b, most))
+    left = U[own].copy()
+    todo = np.arange(b)
+    # Which row is most like another needs no more digits than these.
+    short = U.astype(np.float32).T
+    for step in range(most):
+        like = left[todo].astype(np.float32) @ short
+        np.abs(like, out=like)
+        like[np.arange(len(todo)), own[todo]] = -1.0
+        best = like.argmax(axis=1)
+        fresh, inside = U[best].copy(), np.zeros((len(todo), step))
+        before = basis[todo, :step]
+        for _ in range(2):  # twice is enough
+            part = np.einsum("tsp,tp->ts", before, fresh)
+            fresh -= np.einsum("ts,tsp->tp", part, before)
+            inside += part
+        length = np.linalg.norm(fresh, axis=1)
+        useful = (length > DEPENDENT) & (like[np.arange(len(todo)), best] > DEPENDENT)
+        todo, best, inside = todo[useful], best[useful], inside[useful]
+        fresh = fresh[useful] / length[useful, None]
+        chosen[todo, step], basis[todo, step] = best, fresh
+        triangle[todo, :step, step], triangle[todo, step, step] = inside, length[useful]
+        along[todo, step] = np.einsum("tp,tp->t", fresh, left[todo])
+        left[todo] -= along[todo, step, None] * fresh
+        todo = todo[np.square(left[todo]).sum(axis=1) > tol]
+        if not len(todo):
+            break
+    if not most:
+        return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
+    values = np.linalg.solve(triangle, along[:, :, None])[:, :, 0]
+    keep = values != 0
+    rows = np.repeat(own, most).reshape(values.shape)
+    return rows[keep], chosen[keep], values[keep]

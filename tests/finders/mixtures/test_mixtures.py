@@ -1,0 +1,278 @@
+"""HDDC, MPPCA and MFA: densities and steps against plain formulas, planted mixtures, gaps."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import multivariate_normal
+
+from subscape.core.errors import DroppedClusterWarning, SubscapeError
+from subscape.finders import HDDC, MFA, MPPCA
+from subscape.finders.mixtures.base import MissingRows, PlainRows, maximise
+from subscape.finders.mixtures.components import FactorModel, Factors, Flat, FlatModel
+from subscape.finders.mixtures.hddc import MODELS
+from subscape.finders.mixtures.moments import Moments
+from subscape.finders.oriented.intrinsic_dims import bic_scores, scree_dim
+from subscape.measures import adjusted_rand_score
+
+ALL = [HDDC, MPPCA, MFA]
+
+
+def mixture(n=300, p=12, dims=(2, 2, 2), seed=0, apart=3.0, noise=0.3):
+    """Normal clusters around flats; also their means, bases and variances."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(len(dims), size=n)
+    means = apart * rng.normal(size=(len(dims), p))
+    bases = [np.linalg.qr(rng.normal(size=(p, d)))[0] for d in dims]
+    along = [np.linspace(9.0, 4.0, d) for d in dims]
+    X = means[labels] + noise * rng.normal(size=(n, p))
+    for k, (basis, a) in enumerate(zip(bases, along, strict=True)):
+        rows = labels == k
+        scores = rng.normal(size=(rows.sum(), len(a))) * np.sqrt(a - noise**2)
+        X[rows] += scores @ basis.T
+    return X, labels, means, bases, along
+
+
+def flat(p, d, seed):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(p, d)))[0] if d else np.zeros((p, 0))
+    return Flat(rng.normal(size=p), basis, 1.0 + rng.random(d), 0.5)
+
+
+# -- densities and steps --------------------------------------------------------------------------
+
+
+@given(st.integers(1, 6), st.integers(0, 5), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=30)
+def test_densities_are_those_of_normal_distributions(p, d, seed):
+    rng = np.random.default_rng(seed)
+    d = min(d, p - 1)
+    X = rng.normal(size=(7, p))
+    factors = Factors(rng.normal(size=p), rng.normal(size=(p, d)), 0.1 + rng.random(p))
+    for each in (flat(p, d, seed), factors):
+        expected = multivariate_normal(each.mean, each.covariance()).logpdf(X)
+        np.testing.assert_allclose(each.log_densities(X), expected, rtol=1e-8, atol=1e-8)
+
+
+def test_exact_components_are_the_best_ones():
+    """No other flat of this dimension makes the rows likelier."""
+    X = np.random.default_rng(0).normal(size=(60, 5)) @ np.diag([4.0, 3.0, 1.0, 0.7, 0.5])
+    moments = [Moments.of(X, np.ones(60))]
+    [best] = FlatModel().start(moments, [2])
+    total = best.log_densities(X).sum()
+    rng = np.random.default_rng(1)
+    for _ in range(50):
+        turned = np.linalg.qr(best.basis + 0.1 * rng.normal(size=(5, 2)))[0]
+        other = best._replace(
+            basis=turned,
+            along=best.along * np.exp(0.1 * rng.normal(size=2)),
+            across=best.across * np.exp(0.1 * rng.normal()),
+            mean=best.mean + 0.1 * rng.normal(size=5),
+        )
+        assert other.log_densities(X).sum() < total
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_log_likelihood_never_falls(name):
+    X, *_ = mixture(200, 15, (2, 3, 1), seed=3, apart=0.5)
+    model = HDDC(flat_dim=2)._model(name, 1e-9)
+    start = np.random.default_rng(0).dirichlet(np.ones(3), size=200)
+    found = maximise(PlainRows(X), start, model, 60, 0.0)
+    assert len(found.history) > 5
+    assert (np.diff(found.history) >= -1e-8 * np.abs(found.history[-1])).all()
+
+
+@pytest.mark.parametrize("model", [FlatModel(how=2), FactorModel(how=2)], ids=["flats", "factors"])
+@pytest.mark.parametrize("holes", [0.0, 0.15])
+def test_log_likelihood_never_falls_with_gaps(model, holes):
+    X, *_ = mixture(150, 8, (2, 2), seed=4, apart=1.0)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random(X.shape) < holes, np.nan, X - X.mean(axis=0))
+    rows = MissingRows(X) if holes else PlainRows(X)
+    start = rng.dirichlet(np.ones(2), size=150)
+    found = maximise(rows, start, model._replace(floor=1e-9), 40, 0.0)
+    assert (np.diff(found.history) >= -1e-8 * np.abs(found.history[-1])).all()
+
+
+def test_gaps_count_with_their_distribution():
+    """One component: its moments against sums over rows written out."""
+    X, *_ = mixture(40, 4, (1,), seed=5)
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random(X.shape) < 0.3, np.nan, X)
+    each, weights = flat(4, 1, 7), rng.random(40)
+    [found] = MissingRows(X).moments(weights[:, None], [each])
+    filled, spread = [], np.zeros((4, 4))
+    whole = each.covariance()
+    for x, w in zip(X, weights, strict=True):
+        o, m = ~np.isnan(x), np.isnan(x)
+        full = x.copy()
+        if m.any():
+            slope = whole[np.ix_(m, o)] @ np.linalg.pinv(whole[np.ix_(o, o)])
+            full[m] = each.mean[m] + slope @ (x[o] - each.mean[o])
+            left = whole[np.ix_(m, m)] - slope @ whole[np.ix_(o, m)]
+            spread[np.ix_(m, m)] += w * left
+        filled.append(full)
+    filled = np.array(filled)
+    mean = weights @ filled / weights.sum()
+    expected = ((filled - mean).T * weights) @ (filled - mean) + spread
+    np.testing.assert_allclose(found.mean, mean)
+    np.testing.assert_allclose(found.matrix, expected / weights.sum(), atol=1e-12)
+
+
+def test_complete_rows_are_the_same_with_and_without_gaps_in_mind():
+    X, *_ = mixture(60, 6, (2, 2), seed=6)
+    components, logs = [flat(6, 2, 0), flat(6, 1, 1)], np.log([0.3, 0.7])
+    one, total = PlainRows(X).expect(components, logs)
+    other, same = MissingRows(X).expect(components, logs)
+    np.testing.assert_allclose(one, other, atol=1e-9)
+    assert total == pytest.approx(same)
+
+
+# -- dimensions -----------------------------------------------------------------------------------
+
+
+def test_the_scree_begins_after_the_last_large_fall():
+    assert scree_dim(np.array([10.0, 9.0, 3.0, 1.0, 0.9])) == 3
+    assert scree_dim(np.array([10.0, 1.0, 0.9, 0.8])) == 1
+    assert scree_dim(np.array([10.0, 9.0, 3.0, 1.0, 0.9]), 0.9) == 2
+    assert scree_dim(np.ones(4)) == 1 and scree_dim(np.ones(1)) == 0
+
+
+def test_scores_of_dimensions_are_those_of_the_fitted_flats():
+    X = np.random.default_rng(0).normal(size=(80, 6)) @ np.diag([5, 4, 1, 1, 1, 1.0])
+    moments = [Moments.of(X, np.ones(80))]
+    scores = bic_scores(moments[0].leading()[0], 80, 6)
+    for d in range(5):
+        [each] = FlatModel().start(moments, [d])
+        free = d * (6 - (d + 1) / 2) + d + 1
+        by_hand = -2 * each.log_densities(X).sum() + free * np.log(80)
+        # Up to what is the same for all dimensions.
+        assert by_hand - scores[d] == pytest.approx(80 * 6 * (1 + np.log(2 * np.pi)), rel=1e-9)
+    assert scores.argmin() == 2
+
+
+# -- planted mixtures -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_planted_mixtures_and_their_parameters(finder):
+    X, labels, means, bases, along = mixture(900, 12, seed=0)
+    found = finder(3, random_state=0).fit(X)
+    assert adjusted_rand_score(labels, found.labels_) > 0.98
+    assert found.flat_dims_.tolist() == [2, 2, 2]
+    for k in range(3):
+        own = np.bincount(labels[found.labels_ == k]).argmax()
+        np.testing.assert_allclose(found.centres_[k], means[own], atol=0.6)
+        assert found.weights_[k] == pytest.approx(np.mean(labels == own), abs=0.02)
+        whole = bases[own] @ np.diag(along[own] - 0.09) @ bases[own].T + 0.09 * np.eye(12)
+        np.testing.assert_allclose(found.covariances_[k], whole, atol=1.0)
+        overlap = found.clustering_.complement().subspaces.bases[k].T @ bases[own]
+        assert np.linalg.svd(overlap)[1].min() > 0.95
+    np.testing.assert_array_equal(found.predict(X), found.labels_)
+    np.testing.assert_allclose(found.predict_proba(X), found.memberships_, atol=1e-9)
+
+
+@pytest.mark.parametrize("finder", [HDDC, MPPCA])
+def test_the_number_of_clusters_is_chosen(finder):
+    X, *_ = mixture(400, 10, (2, 2, 2), seed=1)
+    found = finder([1, 2, 3, 4, 5], n_init=5, random_state=0).fit(X)
+    assert found.clustering_.n_clusters == 3
+    assert min(found.criteria_, key=found.criteria_.get)[0] == 3
+    assert len(found.criteria_) == 5
+
+
+def test_the_model_is_chosen():
+    """Equal noise and equal dimensions: a model with one b wins over one with several."""
+    X, *_ = mixture(600, 10, (2, 2, 2), seed=2)
+    found = HDDC(3, model=["AkjBkQkDk", "AkjBQkD", "ABQkD"], flat_dim=2, random_state=0).fit(X)
+    assert found.model_ == "AkjBQkD"
+    assert found.bic_ == min(found.criteria_.values())
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_values_may_be_missing(finder):
+    X, labels, *_ = mixture(150, 10, seed=0)
+    rng = np.random.default_rng(1)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    found = finder(3, n_init=3, tol=1e-3, random_state=0).fit(X)
+    assert adjusted_rand_score(labels, found.labels_) > 0.95
+    np.testing.assert_array_equal(found.predict(X), found.labels_)
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_soft_memberships(finder):
+    X, *_ = mixture(200, 6, (2, 2), seed=7, apart=0.3)
+    soft = finder(2, assignment="soft", random_state=0).fit(X)
+    hard = finder(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(soft.labels_, hard.labels_)
+    shares = soft.clustering_.memberships.toarray().T
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    np.testing.assert_allclose(shares, soft.memberships_, atol=2e-3)
+    assert ((shares > 0.01) & (shares < 0.99)).any()
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_long_tables_are_passed_over_in_blocks(finder, tmp_path):
+    X, labels, *_ = mixture(3000, 8, seed=1)
+    settings = {"search_rows": 300, "n_init": 3, "random_state": 0}
+    found = finder(3, **settings).fit(X)
+    assert adjusted_rand_score(labels, found.labels_) > 0.97
+    assert (np.diff(found.history_) >= -1e-8 * np.abs(found.history_[-1])).all()
+    assert found.log_likelihood_ == pytest.approx(found.history_[-1])
+    np.save(tmp_path / "X.npy", X)
+    streamed = finder(3, **settings).fit(np.load(tmp_path / "X.npy", mmap_mode="r"))
+    assert streamed.clustering_ == found.clustering_
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_wide_tables_with_few_rows(finder):
+    X, labels, *_ = mixture(60, 300, (2, 2), seed=3)
+    found = finder(2, random_state=0).fit(X)
+    assert adjusted_rand_score(labels, found.labels_) == 1
+
+
+# -- odd tables -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_one_column(finder):
+    rng = np.random.default_rng(0)
+    X = np.concatenate([rng.normal(size=40), 9 + rng.normal(size=40)])[:, None]
+    found = finder(2, random_state=0).fit(X)
+    assert adjusted_rand_score(np.repeat([0, 1], 40), found.labels_) == 1
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_a_singular_component(finder):
+    """Rows that are copies of one row have no spread at all."""
+    rng = np.random.default_rng(0)
+    X = np.vstack([np.tile(rng.normal(size=5), (30, 1)), 8 + rng.normal(size=(40, 5))])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DroppedClusterWarning)
+        found = finder(2, random_state=0).fit(X)
+    assert adjusted_rand_score(np.repeat([0, 1], [30, 40]), found.labels_) == 1
+    assert np.isfinite(found.log_likelihood_)
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_constant_columns_and_new_rows(finder):
+    X, *_ = mixture(120, 5, (1, 1), seed=8)
+    X = np.insert(X, 2, 7.0, axis=1)
+    with pytest.warns(UserWarning, match="constant"):
+        found = finder(2, random_state=0).fit(X)
+    np.testing.assert_array_equal(found.predict(X), found.labels_)
+    assert (found.centres_[:, 2] == 7).all()
+
+
+def test_numbers_and_models_that_are_none_are_refused():
+    X = np.random.default_rng(0).normal(size=(20, 4))
+    with pytest.raises(SubscapeError, match="n_clusters"):
+        HDDC([0, 2]).fit(X)
+    with pytest.raises(SubscapeError, match="is not known; there are AkjBkQkDk"):
+        HDDC(2, model=["foo"]).fit(X)
+    with pytest.raises(SubscapeError, match="n_clusters=30 is more than the 20 rows"):
+        MPPCA([2, 30]).fit(X)
