@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_info
 
 from subscape.arrays import row_blocks as blocks_module
 from subscape.arrays.blocks import (
+    Blocks,
     as_blocks,
     check_blocks,
     column_means,
@@ -246,6 +247,9 @@ class TestRefusals:
         write_parquet(np.empty((0, 2)), tmp_path / "t.parquet", 5)
         with pytest.raises(SubscapeError, match="0 sample"):
             as_blocks(tmp_path / "t.parquet")
+
+    def test_without_a_cluster_blocks_are_read_here(self, table):
+        assert type(as_blocks(da.from_array(table))) is Blocks
 
     def test_unknown_chunks(self, table):
         array = da.from_array(table, chunks=(100, 3))

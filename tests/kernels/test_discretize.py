@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subscape.arrays.discretize import (
+    CHANCE,
+    _merged_by_chance,
     adaptive_edges,
     assign_bins,
     count_limits_below,
@@ -74,3 +76,19 @@ def test_empty_and_filled_windows_are_not_merged():
     values = np.concatenate([np.linspace(0, 0.1, 50), np.linspace(0.9, 1, 50)])
     found = adaptive_edges(values, n_fine=10, n_windows=10, tolerance=0.99, n_flat=5)
     assert found.counts.tolist() == [50, 0, 50]
+
+
+def test_windows_are_merged_as_far_as_chance_explains_them():
+    first = np.array([0, 10])
+
+    def parted(before, height):
+        return len(_merged_by_chance(first, np.array([before, height]))) == 2
+
+    for before in (0, 1, 4, 30):
+        # The variance of a difference of counts: of the bin so far, and of the window; at least 1.
+        for height in range(120):
+            variance = max(before, 1) + max(before, height, 1)
+            assert parted(before, height) == ((height - before) ** 2 > CHANCE**2 * variance)
+    # A mean of two windows varies half as much.
+    starts = _merged_by_chance(np.array([0, 1, 2]), np.array([30, 30, 61]))
+    assert starts.tolist() == ([0] if CHANCE**2 * (15 + 61) >= 31**2 else [0, 2])

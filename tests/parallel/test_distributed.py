@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 import warnings
 from dataclasses import replace
@@ -25,11 +27,18 @@ from subscape.exploration import Exploration, make_plan
 from subscape.finders import LAC, PROCLUS, SSPC
 from subscape.measures.chance import p_value
 from subscape.parallel import distributed as place
-from subscape.parallel.distributed import active_client, connected, from_cluster
+from subscape.parallel.distributed import (
+    _knock,
+    _warn_of_strangers,
+    active_client,
+    connected,
+    from_cluster,
+)
 from subscape.parallel.local import Lost, Shared, finished, in_order
 from subscape.runs import RunStore, Task, run_all
 from subscape.tables import Table
 from subscape.validation import resampling_stability
+from subscape.version import __version__
 
 X = planted_axes(400, 12, n_clusters=3, dims=5, random_state=3).X
 
@@ -268,6 +277,39 @@ def test_workers_with_other_kernels_are_refused(cluster):
         pass
 
 
+@pytest.mark.parametrize(
+    "file, text, told",
+    [
+        ("__init__.py", "raise ImportError('not here')", r"there is none \(not here\)"),
+        ("version.py", "__version__ = '0.0.1'", r"there is 0\.0\.1;"),
+    ],
+)
+def test_workers_with_another_subscape_or_none(file, text, told, tmp_path):
+    from distributed import Client, LocalCluster
+
+    package = tmp_path / "subscape"
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / file).write_text(text, encoding="utf-8")
+    with LocalCluster(n_workers=0, host="127.0.0.1", dashboard_address=":0") as empty:
+        address = empty.scheduler_address
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "dask", "worker", address, "--no-nanny", "--nthreads", "1",
+             "--host", "127.0.0.1", "--no-dashboard", "--local-directory", str(tmp_path)],
+            env=os.environ | {"PYTHONPATH": str(tmp_path)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            with Client(empty) as client:
+                client.wait_for_workers(1, timeout=60)
+            with pytest.raises(SubscapeError, match=told) as refused, connected(address):
+                raise AssertionError("it would give other results")
+            assert f"install subscape=={__version__}" in str(refused.value)
+        finally:
+            worker.terminate()
+            worker.wait(20)
+
+
 def test_a_cluster_that_cannot_be_reached():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -312,11 +354,10 @@ def test_the_command_explore_works_on_a_cluster(dask_cluster, tmp_path, monkeypa
             sent.append(len(calls)) or from_cluster(client, function, calls)
         ),
     )
-    # With a second of time the first part of the plan is done and no other is begun.
     result = CliRunner().invoke(
         cli,
-        ["explore", str(table), "-o", str(tmp_path / "study"), "--effort", "quick", "--time", "1",
-         "--jobs", "1", "--cluster", dask_cluster.scheduler_address],
+        ["explore", str(table), "-o", str(tmp_path / "study"), "--effort", "quick",
+         "--jobs", "2", "--cluster", dask_cluster.scheduler_address],
     )  # fmt: skip
     assert result.exit_code == 0, result.output
     assert sum(sent) >= 10
@@ -349,3 +390,41 @@ def test_a_cluster_without_workers(monkeypatch):
             pytest.raises(LostWorkerError, match="no worker of the cluster"),
         ):
             list(finished(where, [(0, X), (1, X)]))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["tcp://10.0.0.5:8786", "10.0.0.5:8786", "ws://cluster.example:1", "tcp://[fd00::1]:1"],
+)
+def test_an_open_line_to_a_scheduler_is_warned_of(address):
+    with pytest.warns(UserWarning, match="a scheduler is trusted with code"):
+        _warn_of_strangers(address)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "tls://10.0.0.5:8786",
+        "tcp://127.0.0.1:8786",
+        "localhost:8786",
+        "tcp://[::1]:1",
+        "inproc://x/1",
+    ],
+)
+def test_no_warning_of_ones_own_machine_or_a_closed_line(address):
+    _warn_of_strangers(address)
+
+
+@pytest.mark.parametrize(
+    "address", ["inproc://10.0.0.5/1/1", "tcp://", "tcp://127.0.0.1", "ws://x:1"]
+)
+def test_only_doors_that_can_be_knocked_at_are(address):
+    _knock(address, 0.1)
+
+
+def test_nobody_behind_a_door_is_found_out_at_once():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with pytest.raises(OSError, match="refused"):
+        _knock(f"127.0.0.1:{port}", 5)

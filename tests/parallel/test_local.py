@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import joblib
@@ -11,6 +13,7 @@ from joblib.externals.loky import get_reusable_executor
 
 from subscape.core.errors import LostWorkerError
 from subscape.parallel.local import Lost, Shared, finished, in_order
+from subscape.parallel.progress import Watch, best_of
 
 CALLS = [(i, Shared(np.full(3, 10.0))) for i in range(6)]
 
@@ -86,3 +89,36 @@ def test_a_call_that_kills_its_process_twice_is_named():
 def test_no_job_at_all_is_started_for_one_call():
     with joblib.parallel_config(backend="loky", n_jobs=2):
         assert dict(finished(os.getpid, [()])) == {0: os.getpid()}
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_starts_have_the_seeds_that_are_spawned(n_jobs):
+    """Results that are published stay what they are: start i has the i-th child of the seed."""
+    seen = []
+    best_of(
+        lambda child: seen.append(child.generate_state(2).tolist()),
+        5, np.random.SeedSequence(7), Watch(), n_jobs, key=lambda none: 0,
+    )  # fmt: skip
+    children = np.random.SeedSequence(7).spawn(5)
+    assert sorted(seen) == sorted(child.generate_state(2).tolist() for child in children)
+
+
+TRACKED = """
+import signal
+from importlib import import_module
+from subscape.parallel.local import TRACKERS, _deaf_workers
+
+running = lambda: [import_module(name)._resource_tracker._pid is not None for name in TRACKERS]
+before = running()
+with _deaf_workers():
+    inside = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, [])
+print(before, running(), inside, signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, []))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is nothing to block")
+def test_what_looks_after_workers_is_started_before_the_signal_is_blocked():
+    done = subprocess.run(
+        [sys.executable, "-c", TRACKED], capture_output=True, text=True, timeout=60
+    )
+    assert done.stdout == "[False, False] [True, True] True False\n", done.stderr

@@ -7,7 +7,7 @@ What :mod:`subscape.arrays.row_blocks` says of arrays and files holds for tables
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -18,8 +18,10 @@ from subscape.core.types import FloatArray, is_device_array
 from subscape.parallel.threads import one_blas_thread
 
 from .device.blocks import DeviceBlocks, DeviceSource, is_on_device
+from .lazy_tables import is_lazy_table, lazy_source
+from .remote.blocks import remote_blocks
 from .row_blocks import Blocks, Statistics, column_sums, ordered_sum, recentre, rows_per_block
-from .sources import ArraySource, source_of
+from .sources import ArraySource, ParquetSource, Source, source_of
 
 __all__ = [
     "Blocks",
@@ -39,8 +41,10 @@ Pass = TypeVar("Pass", bound=Callable[..., Any])
 
 
 def is_source(X: Any) -> bool:
-    """Whether ``X`` is read in blocks: a path, a memmap, a Dask array, a tensor, Blocks."""
+    """Whether ``X`` is read in blocks: a path, a memmap, a Dask array, a tensor, a lazy table."""
     if isinstance(X, (Blocks, np.memmap, str, os.PathLike)) or is_device_array(X):
+        return True
+    if is_lazy_table(X):
         return True
     return not isinstance(X, np.ndarray) and type(X).__module__.split(".")[0] == "dask"
 
@@ -52,7 +56,9 @@ def as_blocks(X: Any) -> Blocks:
     ----------
     X : array, np.memmap, path of a Parquet file or folder, Dask array, tensor, or Blocks
         Numbers; float32 is read as such, everything else as float64. A folder is read in the order
-        of its files' names. What else can be made an array is.
+        of its files' names. Also a data frame of Dask, a lazy frame of polars, a data set of
+        pyarrow, and a URL that fsspec reads. What else can be made an array is. Where a Dask
+        client is connected, Dask's tables and files are read by its workers.
 
     Returns
     -------
@@ -70,10 +76,11 @@ def as_blocks(X: Any) -> Blocks:
         return X
     if is_device_array(X):
         return DeviceBlocks(DeviceSource(X))
-    source = source_of(X)
+    source: Source | None
+    source = X if isinstance(X, ParquetSource) else lazy_source(X) or source_of(X)
     if source is None:
         source = ArraySource(np.asarray(check_table(X, "as_blocks")))
-    return Blocks(source)
+    return remote_blocks(source) or Blocks(source)
 
 
 def device_twin(twin: Callable[..., Any]) -> Callable[[Pass], Pass]:
@@ -105,17 +112,28 @@ def device_twin(twin: Callable[..., Any]) -> Callable[[Pass], Pass]:
     return decorate
 
 
-def fold(stats: Callable[[Any, slice], Statistics], X: Any, dtype: Any = np.float64) -> Statistics:
+def fold(
+    stats: Callable[..., Statistics],
+    X: Any,
+    dtype: Any = np.float64,
+    *,
+    reads: Sequence[Any] = (),
+    writes: Sequence[Any] = (),
+) -> Statistics:
     """Sum statistics of the blocks of a table, in the order of the blocks.
 
     Parameters
     ----------
     stats : callable
         Given a block of rows as float64 and the slice of the table it is, returns an array, a
-        number, or a tuple (also a named one) of these. BLAS has one thread meanwhile.
+        number, or a tuple (also a named one) of these, or anything else that can be added. BLAS
+        has one thread meanwhile. Where the rows lie on a cluster it runs there.
     X : whatever :func:`as_blocks` takes
     dtype : dtype or None
         What the blocks are converted to; None leaves them as they are.
+    reads, writes : sequences of row values
+        Arrays with an entry per row, or what :meth:`Blocks.row_values` made: ``stats`` is given
+        their rows of the block too, and may change those of ``writes``.
 
     Returns
     -------
@@ -130,9 +148,7 @@ def fold(stats: Callable[[Any, slice], Statistics], X: Any, dtype: Any = np.floa
     >>> total.tolist(), squares.shape
     ([9999900000.0, 10000000000.0], (2, 2))
     """
-    table = as_blocks(X)
-    kept = table.dtype if dtype is None else dtype
-    return ordered_sum(stats(block.astype(kept, copy=False), rows) for rows, block in table)
+    return as_blocks(X).fold(stats, dtype, reads=reads, writes=writes)
 
 
 def check_blocks(X: Blocks, who: str, *, missing: bool = False) -> None:

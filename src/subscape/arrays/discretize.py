@@ -12,7 +12,7 @@ from subscape.core.types import FloatArray, IntArray
 
 from .backend import compiled
 
-__all__ = ["AdaptiveBins", "adaptive_edges", "assign_bins", "equal_width_edges"]
+__all__ = ["AdaptiveBins", "adaptive_edges", "assign_bins", "equal_width_edges", "merged_bars"]
 
 
 #: Standard deviations by which counts differ if that is not chance.
@@ -156,6 +156,14 @@ def adaptive_edges(
     fine = np.linspace(values.min(), values.max(), n_fine + 1)
     bar = np.searchsorted(fine[1:-1], values, side="right")
     heights = np.bincount(bar, minlength=n_fine)
+    return merged_bars(fine, heights, n_windows=n_windows, tolerance=tolerance, n_flat=n_flat)
+
+
+def merged_bars(
+    fine: FloatArray, heights: IntArray, *, n_windows: int, tolerance: float | None, n_flat: int
+) -> AdaptiveBins:
+    """The same from the fine histogram itself: the limits of its bars, and their heights."""
+    n_fine = len(heights)
     first = np.linspace(0, n_fine, n_windows + 1).astype(np.int64)[:-1]
     if tolerance is None:
         starts = _merged_by_chance(first, np.add.reduceat(heights, first))

@@ -7,7 +7,7 @@ how it is cut there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar, cast
 
@@ -179,6 +179,17 @@ class Blocks:
         scaled = self._origin._replace(factor=np.asarray(factor), dtype=np.dtype(dtype))
         return type(self)(self._source, self._columns, scaled)
 
+    @property
+    def source(self) -> Source:
+        """Where the rows come from."""
+        return self._source
+
+    def in_steps(self, block_rows: int) -> Self:
+        """The same table in blocks of so many rows."""
+        same = type(self)(self._source, self._columns, self._origin, self._change)
+        same.block_rows = block_rows
+        return same
+
     def select(self, columns: Any) -> Self:
         """The table with these columns only, before any :meth:`map`.
 
@@ -210,19 +221,102 @@ class Blocks:
                 break
         return found
 
+    # -- passes ------------------------------------------------------------------------------------
+
+    def fold(
+        self,
+        stats: Callable[..., Statistics],
+        dtype: Any = None,
+        *,
+        reads: Sequence[Any] = (),
+        writes: Sequence[Any] = (),
+        start: Any = None,
+    ) -> Statistics:
+        """Sum of what ``stats`` says of each block, in the order of the blocks; one pass.
+
+        Parameters
+        ----------
+        stats : callable
+            Given a block, the slice of the table it is, and the rows of that slice of everything
+            in ``reads`` and ``writes``. Its sums are those of :func:`ordered_sum`. It may be called
+            in another process: of what lies around it, it changes only its rows of ``writes``.
+        dtype : dtype, optional
+            What the blocks are converted to.
+        reads, writes : sequences of row values
+            Made by :meth:`row_values` or :meth:`mapped`, or arrays with an entry per row.
+        start : optional
+            What the first block is added to.
+        """
+        kept, beside = self.dtype if dtype is None else dtype, (*reads, *writes)
+        parts = (
+            stats(block.astype(kept, copy=False), rows, *(values[rows] for values in beside))
+            for rows, block in self
+        )
+        return ordered_sum(parts, start)
+
+    def collect(self, function: Callable[..., Any], *, reads: Sequence[Any] = ()) -> list[Any]:
+        """What a function, called as in :meth:`fold`, says of each block, as a list; one pass."""
+        return [function(block, rows, *(each[rows] for each in reads)) for rows, block in self]
+
+    def at_rows(
+        self, function: Callable[..., Any], rows: Any, *, reads: Sequence[Any] = ()
+    ) -> list[Any]:
+        """What a function says of the blocks that some rows are in, called as in :meth:`fold`.
+
+        >>> import numpy as np
+        >>> from subscape.arrays.blocks import as_blocks
+        >>> as_blocks(np.arange(3.0)[:, None]).at_rows(lambda block, rows: float(block[1, 0]), [1])
+        [1.0]
+        """
+        asked = set((np.asarray(rows) // self.block_rows).tolist())
+        found = []
+        for part, block in self:
+            if part.start // self.block_rows in asked:
+                found.append(function(block, part, *(each[part] for each in reads)))
+            if len(found) == len(asked):
+                break
+        return found
+
+    def row_values(self, dtype: Any, fill: Any = 0, width: tuple[int, ...] = ()) -> Any:
+        """An entry, or ``width`` of them, for every row, kept where the rows are.
+
+        >>> import numpy as np
+        >>> from subscape.arrays.blocks import as_blocks
+        >>> as_blocks(np.zeros((3, 2))).row_values(np.int32, -1)
+        array([-1, -1, -1], dtype=int32)
+        """
+        return np.full((len(self), *width), fill, dtype)
+
+    def mapped(
+        self,
+        function: Callable[..., Any],
+        dtype: Any,
+        width: tuple[int, ...] = (),
+        *,
+        reads: Sequence[Any] = (),
+    ) -> Any:
+        """Row values computed from the rows; one pass.
+
+        >>> import numpy as np
+        >>> from subscape.arrays.blocks import as_blocks
+        >>> X = as_blocks(np.array([[1.0, 5.0], [3.0, 2.0]]))
+        >>> X.mapped(lambda block, rows: block.argmax(axis=1), np.int64)
+        array([1, 0])
+        """
+        found = self.row_values(dtype, 0, width)
+        self.fold(_Written(function), reads=reads, writes=(found,))
+        return found
+
     @cached_property
     def ranges(self) -> ColumnRanges:
         """Smallest and largest value of each column, and whether all are finite; one pass."""
-        found = [ranges_of(block) for _, block in self]
-        low = np.fmin.reduce([each.low for each in found])
-        high = np.fmax.reduce([each.high for each in found])
-        return ColumnRanges(low, high, all(each.finite for each in found))
+        return self.fold(lambda block, rows: _Ranges(ranges_of(block))).found
 
     @cached_property
     def means(self) -> FloatArray:
         """Mean of every column above its smallest value, NaN left out; one pass."""
         shifted = self.recentred(self.ranges.low)
-        total, present = ordered_sum(column_sums(block) for _, block in shifted)
+        total, present = shifted.fold(lambda block, rows: column_sums(block))
         return np.asarray(total / present)
 
     def column_squares(self) -> FloatArray:
@@ -233,14 +327,12 @@ class Blocks:
         >>> as_blocks(np.array([[1.0, 2.0], [2.0, 0.0]])).column_squares()
         array([5., 4.])
         """
-        wide = (block.astype(np.float64, copy=False) for _, block in self)
-        return ordered_sum(np.einsum("ij,ij->j", block, block) for block in wide)
+        return self.fold(lambda block, rows: np.einsum("ij,ij->j", block, block), np.float64)
 
     @cached_property
     def square(self) -> float:
         """Sum of the squares of all values; one pass."""
-        wide = (block.astype(np.float64, copy=False) for _, block in self)
-        return ordered_sum(float(np.einsum("ij,ij->", block, block)) for block in wide)
+        return self.fold(lambda block, rows: float(np.einsum("ij,ij->", block, block)), np.float64)
 
     @property
     def constant(self) -> BoolArray:
@@ -250,7 +342,7 @@ class Blocks:
 
     def column(self, j: int) -> NDArray[Any]:
         """One column in memory."""
-        return np.concatenate([block[:, j].copy() for _, block in self])
+        return np.concatenate(self.collect(lambda block, rows: block[:, j].copy()))
 
     def to_numpy(self) -> NDArray[Any]:
         """The whole table in memory."""
@@ -282,14 +374,40 @@ class Blocks:
         return block if self._change is None else np.ascontiguousarray(self._change(block))
 
 
-def ordered_sum(parts: Iterable[Statistics]) -> Statistics:
+class _Written:
+    """What a function says of each block, written down beside its rows."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    def __call__(self, block: NDArray[Any], rows: slice, *beside: Any) -> int:
+        *reads, found = beside
+        found[:] = self._function(block, rows, *reads)
+        return 0
+
+
+class _Ranges:
+    """Ranges of columns; their sum is what holds both."""
+
+    def __init__(self, found: ColumnRanges) -> None:
+        self.found = found
+
+    def __add__(self, other: _Ranges) -> _Ranges:
+        one, two = self.found, other.found
+        low, high = np.fmin(one.low, two.low), np.fmax(one.high, two.high)
+        return _Ranges(ColumnRanges(low, high, one.finite and two.finite))
+
+
+def ordered_sum(parts: Iterable[Statistics], total: Any = None) -> Statistics:
     """Sum statistics in the order in which they come, as :func:`fold` does.
+
+    ``total`` is the sum of those that came before. What adds up in place instead of making a new
+    sum has a method ``fresh`` that returns a copy.
 
     >>> from subscape.arrays.blocks import ordered_sum
     >>> ordered_sum((i, 2 * i) for i in range(4))
     (6, 12)
     """
-    total: Any = None
     with one_blas_thread():
         for part in parts:
             total = part if total is None else _added(total, part)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
 from subscape.core.types import IndexArray
 
-__all__ = ["ArraySource", "DaskSource", "ParquetSource", "Source", "source_of"]
+__all__ = ["ArraySource", "DaskSource", "ParquetSource", "Source", "parquet_files", "source_of"]
 
 
 class Source(Protocol):
@@ -77,63 +77,138 @@ class ArraySource:
         return np.asarray(self._array[rows])
 
 
-class ParquetSource:
-    """A Parquet file, or the files of a folder in the order of their names."""
+class RowGroup(NamedTuple):
+    """Neighbouring rows of a row group of a Parquet file, to be read wherever they are needed."""
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
+    file: Path
+    group: int
+    first: int
+    stop: int
+    names: tuple[str, ...]
+    dtype: np.dtype[Any]
+    nulls: bool = False
+    """Whether missing values are NaN instead of being refused."""
+
+    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
+        """The rows, ``size`` at a time."""
+        import pyarrow as pa
         import pyarrow.parquet as pq
 
-        self._files = _parquet_files(Path(path))
+        try:
+            opened = pq.ParquetFile(self.file, memory_map=True)
+        except (OSError, ValueError) as error:
+            raise _unreadable(self.file, error) from None
+        with opened:
+            if self.group >= opened.num_row_groups:
+                return  # the file has been changed, which is told by whoever counts the rows
+            at = 0
+            batches = opened.iter_batches(size, row_groups=[self.group], use_threads=False)
+            while at < self.stop:
+                try:
+                    batch = next(batches, None)
+                except (OSError, pa.ArrowException) as error:
+                    raise _unreadable(self.file, error) from None
+                if batch is None:
+                    return
+                first, stop = max(self.first - at, 0), self.stop - at
+                at += batch.num_rows
+                if at > self.first:
+                    yield self._rows(batch)[first:stop]
+
+    def _rows(self, batch: Any) -> NDArray[Any]:
+        block = np.empty((batch.num_rows, len(self.names)), self.dtype)
+        for j, name in enumerate(self.names):
+            column = batch.column(name)
+            if column.null_count and not self.nulls:
+                raise _null_error(self.file, self.group, [name])
+            if column.null_count and str(column.type) == "bool":
+                column = column.cast("uint8")
+            block[:, j] = column.to_numpy(zero_copy_only=False)
+        return block
+
+
+def _unreadable(file: Path, error: Exception) -> FileFormatError:
+    return FileFormatError(f"{file.name} is no readable Parquet file: {error}")
+
+
+class ParquetSource:
+    """A Parquet file, or the files of a folder in the order of their names.
+
+    Parameters
+    ----------
+    path : path
+    nulls : bool, default=False
+        Whether missing values are NaN instead of being refused.
+    """
+
+    #: Row groups that a worker of a cluster reads in one call: about 16 blocks.
+    cells_together = 2**23
+
+    def __init__(self, path: str | os.PathLike[str], nulls: bool = False) -> None:
+        import pyarrow.parquet as pq
+
+        self._files = _parquet_files(Path(path).absolute())
+        self.part_lengths: list[int] = []
+        self._groups: list[RowGroup] = []
         n_rows = 0
         for position, file in enumerate(self._files):
             try:
                 with pq.ParquetFile(file) as opened:
                     schema, metadata = opened.schema_arrow, opened.metadata
             except (OSError, ValueError) as error:
-                raise FileFormatError(f"{file.name} is no readable Parquet file: {error}") from None
+                raise _unreadable(file, error) from None
             if position == 0:
                 self._schema = schema
                 self._names = tuple(str(name) for name in schema.names)
                 self.dtype = _column_type(schema, file)
             else:
                 _refuse_other_schema(self._schema, schema, self._files[0], file)
-            _refuse_counted_nulls(metadata, file)
+            if not nulls:
+                _refuse_counted_nulls(metadata, file)
+            for group in range(metadata.num_row_groups):
+                length = metadata.row_group(group).num_rows
+                self._groups.append(
+                    RowGroup(file, group, 0, length, self._names, self.dtype, nulls)
+                )
+            self.part_lengths.append(metadata.num_rows)
             n_rows += metadata.num_rows
         self.names: tuple[str, ...] | None = self._names
         self.shape = (n_rows, len(self._names))
         check_two_dims(self.shape)
 
-    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
-        import pyarrow.parquet as pq
+    @property
+    def lengths(self) -> list[int]:
+        """Rows of each row group."""
+        return [each.stop for each in self._groups]
 
-        for file in self._files:
-            with pq.ParquetFile(file, memory_map=True) as opened:
-                for group in range(opened.num_row_groups):
-                    batches = opened.iter_batches(size, row_groups=[group], use_threads=False)
-                    for batch in batches:
-                        yield self._rows(batch, file, group)
+    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
+        for each in self._groups:
+            yield from each.chunks(size)
 
     def take(self, rows: IndexArray) -> None:
         return None
 
-    def _rows(self, batch: Any, file: Path, group: int) -> NDArray[Any]:
-        block = np.empty((batch.num_rows, len(self._names)), self.dtype)
-        for j, name in enumerate(self._names):
-            column = batch.column(name)
-            if column.null_count:
-                raise _null_error(file, group, [name])
-            block[:, j] = column.to_numpy(zero_copy_only=False)
-        return block
+    def graph(self) -> dict[Any, Any]:
+        return {}
+
+    def piece(self, piece: Any, last: bool) -> tuple[RowGroup, dict[Any, Any]]:
+        there = self._groups[piece.chunk]
+        return there._replace(first=piece.first, stop=piece.stop), {}
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The Parquet files of a folder and those in it, in the order of their names."""
+    # Writers put markers such as _SUCCESS and hidden files beside the parts.
+    return sorted(
+        file
+        for file in folder.rglob("*")
+        if file.suffix.lower() in (".parquet", ".pq") and file.name[0] not in "._"
+    )
 
 
 def _parquet_files(path: Path) -> list[Path]:
     if path.is_dir():
-        # Writers put markers such as _SUCCESS and hidden files beside the parts.
-        files = sorted(
-            file
-            for file in path.rglob("*")
-            if file.suffix.lower() in (".parquet", ".pq") and file.name[0] not in "._"
-        )
+        files = parquet_files(path)
         if not files:
             raise FileFormatError(f"the folder {path.name} holds no .parquet file")
         return files
@@ -206,11 +281,11 @@ def _null_error(file: Path, group: int, names: list[str]) -> SubscapeError:
 
 
 class DaskSource:
-    """A Dask array, computed one row chunk after the other."""
+    """A Dask array: its row chunks come one after the other, or stay where they are."""
 
-    names: tuple[str, ...] | None = None
+    cells_together = 0
 
-    def __init__(self, array: Any) -> None:
+    def __init__(self, array: Any, names: Sequence[str] | None = None) -> None:
         if any(np.isnan(number) for number in array.shape):
             raise SubscapeError(
                 "the Dask array has chunks of unknown size, so its rows can't be numbered; call "
@@ -219,11 +294,53 @@ class DaskSource:
         check_two_dims(array.shape)
         self.dtype = float_type(np.dtype(array.dtype))
         self.shape = (int(array.shape[0]), int(array.shape[1]))
-        self._array = array
+        self.names = None if names is None else tuple(names)
+        self._array = array if array.numblocks[1] == 1 else array.rechunk({1: -1})
+
+    @property
+    def lengths(self) -> tuple[int, ...]:
+        """Rows of each chunk."""
+        return self._array.chunks[0]
 
     def chunks(self, size: int) -> Iterator[NDArray[Any]]:
         for i in range(self._array.numblocks[0]):
-            yield np.asarray(self._array.blocks[i].compute())
+            chunk = np.asarray(self._array.blocks[i].compute())
+            yield checked_chunk(chunk, self.dtype, self.shape[1], f"chunk {i}")
 
     def take(self, rows: IndexArray) -> NDArray[Any] | None:
         return None
+
+    def graph(self) -> dict[Any, Any]:
+        return dict(self._array.__dask_graph__())
+
+    def piece(self, piece: Any, last: bool) -> tuple[Any, dict[Any, Any]]:
+        key = self._array.__dask_keys__()[piece.chunk][0]
+        if (piece.first, piece.stop) == (0, self.lengths[piece.chunk]):
+            return key, {}
+        cut = (_cut_rows, key, piece.first, piece.stop)
+        if not last:
+            return cut, {}
+        # A task of its own, which is done where the chunk is: only the rows travel.
+        name = (f"subscape-cut-{key[0]}", piece.chunk, piece.first, piece.stop)
+        return name, {name: cut}
+
+
+def _cut_rows(chunk: NDArray[Any], first: int, stop: int) -> NDArray[Any]:
+    return np.asarray(chunk[first:stop])
+
+
+def checked_chunk(
+    chunk: Any, dtype: np.dtype[Any], width: int, name: str = "one chunk"
+) -> NDArray[Any]:
+    """A chunk, unless it is not what the table says of it."""
+    array = np.asarray(chunk)
+    if array.ndim != 2 or array.shape[1] != width:
+        raise SubscapeError(
+            f"{name} has shape {array.shape}, but the table has {count(width, 'column')}"
+        )
+    if array.dtype.kind not in "biuf" or (dtype == np.float32 and array.dtype != np.float32):
+        raise SubscapeError(
+            f"{name} holds {array.dtype}, but the table says that all hold {dtype}; make all parts "
+            "of one type, with astype"
+        )
+    return array

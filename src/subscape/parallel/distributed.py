@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import io
+import ipaddress
 import pickle
 import queue
 import socket
 import sys
 import threading
 import warnings
+import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError, Future
 from concurrent.futures import TimeoutError as FutureTimeout
@@ -39,6 +41,10 @@ PATIENCE = 60.0
 LOOK = 5.0
 #: Seconds to connect in.
 CONNECT = 6.0
+#: Seconds that a scheduler or a worker may take to answer a question that takes no work.
+ANSWER = 10.0
+#: What a worker is asked for its version: by this text alone, as it may not have the package.
+VERSION_THERE = "__import__('subscape.version', fromlist=['version']).__version__"
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,6 +95,10 @@ class Carried:
             self._content = pickle.loads(self._payload)
         return self._content
 
+    def fresh(self) -> Any:
+        """The content as a copy of its own, which others don't see."""
+        return pickle.loads(self._payload)
+
 
 def _pickled(content: Any) -> bytes:
     from cloudpickle import Pickler
@@ -113,6 +123,24 @@ def active_client() -> Any:
     """
     client = getattr(get_active_backend()[0], "client", None)
     return None if client is None or is_on_worker() else client
+
+
+def table_client() -> Any:
+    """The client of the cluster where tables lie; None if there is none, and on the workers.
+
+    That is the one that joblib was told of or else the one that was made last.
+    """
+    client = active_client()
+    if client is not None or "distributed" not in sys.modules or is_on_worker():
+        return client
+    from distributed import default_client
+
+    try:
+        client = default_client()
+    except ValueError:
+        return None
+    # One that is used from coroutines can't be waited for.
+    return None if client.asynchronous or client.status != "running" else client
 
 
 def is_on_worker() -> bool:
@@ -159,8 +187,10 @@ def connected(
             f"the cluster at {address!r} can't be reached ({error}); is its scheduler running, and "
             "is this the address that it tells when it starts?"
         ) from None
+    _warn_of_strangers(address)
     with client:
         _check_workers(client, address, kernels)
+        _CHECKED.add(client)
         with parallel_config(backend="dask", client=client):
             yield client
 
@@ -171,6 +201,27 @@ def _knock(address: str, seconds: float) -> None:
     if place.scheme not in ("tcp", "tls") or not place.hostname or place.port is None:
         return
     socket.create_connection((place.hostname, place.port), seconds).close()
+
+
+def _warn_of_strangers(address: str) -> None:
+    """A scheduler is trusted with code; on an open line that is whoever answers there.
+
+    >>> _warn_of_strangers("tcp://127.0.0.1:8786")
+    >>> _warn_of_strangers("tls://10.0.0.5:8786")
+    """
+    place = urlsplit(address if "://" in address else f"tcp://{address}")
+    host = place.hostname or ""
+    try:
+        is_here = ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        is_here = host == "localhost"
+    if place.scheme not in ("tls", "wss", "inproc") and not is_here:
+        warnings.warn(
+            f"the line to the cluster at {address!r} is open: a scheduler is trusted with code, so "
+            "whoever answers there can run what they like in this process; use it within a network "
+            "of your own, or a tls:// address with certificates",
+            stacklevel=2,
+        )
 
 
 def _within(seconds: float, function: Callable[[], Any]) -> Any:
@@ -203,18 +254,19 @@ def _check_workers(
         raise SubscapeError(
             f"the cluster at {address!r} has no workers; start one with  dask worker {address}"
         ) from None
-    versions = client.run(_version_here)
+    versions = _told_by_workers(client, address, eval, VERSION_THERE)
     other = {place: found for place, found in versions.items() if found != __version__}
     if other:
         place, found = next(iter(other.items()))
+        there = f"none ({found})" if isinstance(found, Exception) else found
         raise SubscapeError(
             f"{count(len(other), 'worker')} of {len(versions)} at {address!r} would not give the "
-            f"same results: this is subscape {__version__}, and on {place} there is "
-            f"{'none' if found is None else found}"
+            f"same results: this is subscape {__version__}, and on {place} there is {there}; "
+            f"install subscape=={__version__} where the workers run, and start them again"
         )
     if kernels is None:
         return
-    here, running = kernels(), client.run(kernels)
+    here, running = kernels(), _told_by_workers(client, address, kernels)
     unlike = {place: found for place, found in running.items() if found != here}
     if unlike:
         place, found = next(iter(unlike.items()))
@@ -225,12 +277,36 @@ def _check_workers(
         )
 
 
-def _version_here() -> str | None:
+def _told_by_workers(
+    client: Any, address: str, function: Callable[..., Any], *arguments: Any
+) -> dict[str, Any]:
+    """What a function says on each worker, or the error that it raises there."""
     try:
-        from subscape.version import __version__
-    except ImportError:
-        return None
-    return __version__
+        return dict(_within(ANSWER, lambda: client.run(function, *arguments, on_error="return")))
+    except (OSError, TimeoutError) as error:
+        raise SubscapeError(
+            f"the workers at {address!r} can't be asked what they run ({error}); look whether they "
+            "and the scheduler are alive, and start again those that are not"
+        ) from None
+
+
+#: Clients whose workers were asked what they run.
+_CHECKED: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def check_workers(client: Any, kernels: Callable[[], str]) -> None:
+    """Refuse a cluster whose workers would give other bits; each client is looked at once.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    kernels : callable
+        Says which kernels run.
+    """
+    if client not in _CHECKED:
+        address = client.scheduler.address if client.scheduler is not None else "?"
+        _check_workers(client, address, kernels, PATIENCE)
+        _CHECKED.add(client)
 
 
 # -- calls ----------------------------------------------------------------------------------------
@@ -321,6 +397,45 @@ def _sent(
             client.cancel(list(futures.values()))
 
 
+def awaited(client: Any, futures: Sequence[Any]) -> list[Any]:
+    """Results of calls that were sent, as long as there is anybody to do them.
+
+    Raises
+    ------
+    LostWorkerError
+        If the workers die under a call again and again, or the rows are lost with them.
+    """
+    from distributed import KilledWorker
+
+    finished: queue.SimpleQueue[int] = queue.SimpleQueue()
+    for i, future in enumerate(futures):
+        future.add_done_callback(lambda _, i=i: finished.put(i))
+    for _ in futures:
+        future = futures[_next(finished, client)]
+        if future.status == "error":
+            break
+    try:
+        # All at once: they come side by side, straight from the workers where these can be reached.
+        return list(client.gather(list(futures)))
+    except KilledWorker as death:
+        raise LostWorkerError(
+            f"a pass over the table can't be done: {Lost(death.allowed_failures + 1, 'a worker')}. "
+            "What a worker needs is told in docs/scale.md"
+        ) from None
+    except (CancelledError, asyncio.CancelledError):
+        raise LostWorkerError(
+            "a pass over the table can't be done: the scheduler has lost it, or rows that can't be "
+            "computed again (scattered ones, say) were lost with their worker"
+        ) from None
+
+
+@contextmanager
+def on_worker() -> Iterator[None]:
+    """One thread and no further calls while inside, as a worker does its calls."""
+    with one_thread(), parallel_config(backend="threading", n_jobs=1):
+        yield
+
+
 def _wait_for_workers(client: Any) -> None:
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
@@ -337,7 +452,14 @@ def _next(finished: queue.SimpleQueue[int], client: Any) -> int:
         except queue.Empty:
             if client.status != "running":
                 raise LostWorkerError("the connection to the cluster was lost") from None
-            waited = 0.0 if client.ncores() else waited + LOOK
+            try:
+                workers = _within(ANSWER, client.ncores)
+            except (OSError, TimeoutError):
+                raise LostWorkerError(
+                    f"the scheduler has not answered for {ANSWER:g} s; look whether it is alive, "
+                    "and start the work again once it is: what is kept in a folder is not lost"
+                ) from None
+            waited = 0.0 if workers else waited + LOOK
             if waited >= PATIENCE:
                 _no_worker()
 
@@ -350,6 +472,6 @@ def _no_worker() -> None:
 
 def _there(function: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[Recorded, ...]]:
     """The call on its worker: one thread, as here, and what it warns of is brought back."""
-    with one_thread(), parallel_config(backend="threading", n_jobs=1), recorded_warnings() as seen:
+    with on_worker(), recorded_warnings() as seen:
         result = function(*arguments)
     return result, tuple(sorted(seen, key=str))

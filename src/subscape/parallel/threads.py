@@ -32,7 +32,7 @@ def one_blas_thread() -> Iterator[None]:
             if _threads.usual is None:
                 _threads.usual = [library.num_threads for library in libraries]
             for library in libraries:
-                library.set_num_threads(1)
+                _set_threads(library, 1)
         _threads.inside += 1
     try:
         yield
@@ -54,11 +54,21 @@ def one_thread() -> Iterator[None]:
 def _restore_threads() -> None:
     libraries, usual = _blas_libraries(), _threads.usual or []
     for library, number in zip(libraries, usual, strict=True):
-        library.set_num_threads(number)
-    # OpenBLAS takes no more threads from any thread but the main one: the number is then kept until
-    # that one leaves.
+        _set_threads(library, number)
+    # Where that could not be done it is tried again when the next one leaves.
     if [library.num_threads for library in libraries] == usual:
         _threads.usual = None
+
+
+def _set_threads(library: Any, number: int) -> None:
+    # threadpoolctl 3.8 listens only to the thread that asked first, and says nothing to others: a
+    # fit in another thread would go on with many. Who is inside is counted here: all may ask.
+    forget = getattr(library, "clear_controlling_thread", None)
+    if forget is not None:
+        forget(force=True)
+    library.set_num_threads(number)
+    if forget is not None:
+        forget(force=True)
 
 
 @cache

@@ -1,0 +1,377 @@
+"""One table on a cluster: what travels, what it takes, and whether the bits are the same.
+
+    python benchmarks/one_table.py            3,000,000 x 50 of float32 (0.6 GB)
+    python benchmarks/one_table.py --full     30,000,000 x 50 (6 GB)
+    python benchmarks/one_table.py --quick    120,000 x 20, with ten kills
+
+A scheduler and two workers (2 GB each, one thread) are processes of their own, started and ended by
+this script, and reachable from this machine only. After --minutes it gives up and ends them. The
+table is a folder of Parquet parts that the workers read. Every job runs in a fresh process: without
+a cluster, with one worker, with two, and with one of the two killed in the middle. Bytes through
+the client are all that its connections carry. Writes benchmarks/results/one_table.md (not with
+--quick).
+
+The script is not called distributed.py: that name would hide the package from its neighbours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
+
+import numpy as np
+
+JOBS = ("LAC", "NrKMeans", "KFlats", "sre", "MineClus", "CLIQUE", "explore")
+#: Seconds that a process may take to start.
+START = 90
+#: Rows that ``explore`` searches.
+SEARCHED = 2000
+PART = 500_000
+
+
+def write_table(folder: Path, n_rows: int, n_features: int) -> None:
+    """Five clusters, each tight in some of the features, as Parquet parts."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    centres = np.random.default_rng(0).normal(scale=4.0, size=(5, n_features))
+    widths = np.random.default_rng(1).choice([0.3, 3.0], size=(5, n_features))
+    folder.mkdir(parents=True)
+    for part, start in enumerate(range(0, n_rows, PART)):
+        rng = np.random.default_rng([2, part])
+        size = min(PART, n_rows - start)
+        labels = rng.integers(5, size=size)
+        X = rng.standard_normal((size, n_features), dtype=np.float32)
+        X = (X * widths[labels] + centres[labels]).astype(np.float32)
+        columns = {f"x{j}": X[:, j] for j in range(n_features)}
+        # Numbers without any order can't be packed.
+        pq.write_table(
+            pa.table(columns), folder / f"part-{part:04}.parquet", row_group_size=100_000,
+            compression="none", use_dictionary=False,
+        )  # fmt: skip
+
+
+# -- one job, in a process of its own --------------------------------------------------------------
+
+
+class Peak(threading.Thread):
+    """The largest anonymous memory of this process, looked at every 20 ms."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.kilobytes, self.ended = 0, threading.Event()
+
+    def run(self) -> None:
+        while not self.ended.wait(0.02):
+            status = Path("/proc/self/status").read_text(encoding="utf-8")
+            line = next(line for line in status.splitlines() if line.startswith("RssAnon"))
+            self.kilobytes = max(self.kilobytes, int(line.split()[1]))
+
+
+class Traffic:
+    """Bytes that the connections of this process carry, and passes over the table."""
+
+    def __init__(self) -> None:
+        self.sent = self.got = self.passes = 0
+
+    def watch(self) -> None:
+        from distributed.comm import tcp
+
+        from subscape.arrays.remote import blocks
+
+        write, from_frames, visit_all = tcp.TCP.write, tcp.from_frames, blocks.visit_all
+
+        async def counted_write(comm, *args, **kwargs):
+            size = await write(comm, *args, **kwargs)
+            self.sent += size
+            return size
+
+        async def counted_frames(frames, *args, **kwargs):
+            self.got += sum(memoryview(each).nbytes for each in frames)
+            return await from_frames(frames, *args, **kwargs)
+
+        def counted_pass(*args, **kwargs):
+            self.passes += 1
+            return visit_all(*args, **kwargs)
+
+        tcp.TCP.write, tcp.from_frames, blocks.visit_all = (
+            counted_write, counted_frames, counted_pass,
+        )  # fmt: skip
+
+
+def digest(*arrays) -> str:
+    found = hashlib.sha256()
+    for array in arrays:
+        found.update(np.ascontiguousarray(array).tobytes())
+    return found.hexdigest()[:16]
+
+
+def done(job: str, table: str) -> str:
+    """Do a job; returns a digest of all numbers that it found."""
+    from subscape.finders import CLIQUE, LAC, KFlats, MineClus, NrKMeans
+    from subscape.measures import sre
+
+    if job == "LAC":
+        found = LAC(5, random_state=0, n_jobs=1).fit(table)
+        return digest(found.weights_, found.cluster_centers_, found.clustering_.sizes)
+    if job == "NrKMeans":
+        found = NrKMeans((5, 1), random_state=0, n_jobs=1).fit(table)
+        return digest(*found.components_, *found.cluster_centers_, found.clustering_.sizes)
+    if job == "KFlats":
+        found = KFlats(5, flat_dim=2, random_state=0, n_init=3, n_jobs=1).fit(table)
+        return digest(found.centres_, found.inertia_, found.clustering_.sizes)
+    if job == "MineClus":
+        found = MineClus(5, random_state=0, n_jobs=1).fit(table)
+        return digest(found.low_, found.high_, found.clustering_.sizes)
+    if job == "CLIQUE":
+        found = CLIQUE(density_threshold=0.15, max_dims=3).fit(table)
+        return digest(found.interest_, *found.unit_counts_, found.clustering_.sizes)
+    if job == "explore":
+        return explored(table)
+    labels = _stripes(table)
+    found = sre(table, labels)
+    return digest(found.cluster_losses, found.total)
+
+
+def explored(table: str) -> str:
+    """A digest of the study of a table, with the clusters of all rows."""
+    import subscape
+
+    with tempfile.TemporaryDirectory() as made:
+        home = Path(made) / "study"
+        subscape.explore(
+            table, effort="quick", search_rows=SEARCHED, folder=home, n_jobs=1, progress=False
+        )
+        files = [home / "study.json", *sorted((home / "labels").iterdir())]
+        return digest(*(np.frombuffer(file.read_bytes(), np.uint8) for file in files))
+
+
+def _stripes(table: str):
+    """A label per row, made where the rows are: which of two features is larger, and its sign."""
+    from subscape.arrays.blocks import as_blocks
+    from subscape.arrays.row_values import handed_out
+
+    found = as_blocks(table).mapped(
+        lambda block, rows: (block[:, 0] > block[:, 1]) * 2 + (block[:, 0] > 0), np.int32
+    )
+    return handed_out(found, np.int32)
+
+
+def run_job(job: str, table: str, address: str | None, kill_after: float | None) -> None:
+    traffic, peak, killed = Traffic(), Peak(), []
+    with ExitStack() as stack:
+        if address is not None:
+            from distributed import Client
+
+            traffic.watch()
+            client = stack.enter_context(Client(address, timeout=20))
+            pids = client.run(os.getpid)
+            client.run(_import_all)
+            if kill_after is not None:
+                victim = next(iter(pids.values()))
+
+                def kill() -> None:
+                    os.kill(victim, signal.SIGKILL)
+                    killed.append(victim)
+
+                timer = threading.Timer(kill_after, kill)
+                timer.daemon = True
+                timer.start()
+                stack.callback(timer.cancel)
+        before = traffic.sent + traffic.got
+        peak.start()
+        start = time.perf_counter()
+        found = done(job, table)
+        seconds = time.perf_counter() - start
+        peak.ended.set()
+    answer = {
+        "digest": found,
+        "seconds": seconds,
+        "bytes": traffic.sent + traffic.got - before,
+        "passes": traffic.passes,
+        "peak_mb": peak.kilobytes / 1024,
+        "killed": len(killed),
+    }
+    print("ANSWER " + json.dumps(answer), flush=True)
+
+
+def _import_all() -> None:
+    import subscape.finders
+    import subscape.measures  # noqa: F401
+
+
+# -- scheduler, workers and jobs as processes ------------------------------------------------------
+
+
+@contextmanager
+def process(*arguments, **options):
+    started = subprocess.Popen(arguments, **options)
+    try:
+        yield started
+    finally:
+        started.terminate()
+        try:
+            started.wait(20)
+        except subprocess.TimeoutExpired:
+            started.kill()
+            started.wait()
+
+
+@contextmanager
+def cluster(n_workers: int, folder: Path, memory: str):
+    """The address of a scheduler with so many workers."""
+    told = folder / f"scheduler-{n_workers}-{time.monotonic_ns()}.json"
+    silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    dask = [sys.executable, "-m", "dask"]
+    with ExitStack() as stack:
+        stack.enter_context(
+            process(
+                *dask, "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
+                "--scheduler-file", str(told), **silent,
+            )
+        )  # fmt: skip
+        for _ in range(n_workers):
+            stack.enter_context(
+                process(
+                    *dask, "worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard",
+                    "--memory-limit", memory, "--local-directory", str(folder),
+                    "--scheduler-file", str(told), **silent,
+                )
+            )  # fmt: skip
+        deadline = time.monotonic() + START
+        while not told.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        from distributed import Client
+
+        address = json.loads(told.read_text(encoding="utf-8"))["address"]
+        with Client(address, timeout=START, set_as_default=False) as client:
+            client.wait_for_workers(n_workers, timeout=START)
+        yield address
+
+
+class Deadline:
+    """When the script gives up; asked for the seconds that are left."""
+
+    at = float("inf")
+
+    @classmethod
+    def left(cls) -> float:
+        seconds = cls.at - time.monotonic()
+        if seconds <= 0:
+            raise SystemExit("the time is up (--minutes)")
+        return min(seconds, 24 * 3600.0)
+
+
+def answer_of(job: str, table: Path, address: str | None = None, kill_after: float | None = None):
+    arguments = [sys.executable, __file__, "--job", job, "--table", str(table)]
+    if address is not None:
+        arguments += ["--address", address]
+    if kill_after is not None:
+        arguments += ["--kill-after", str(kill_after)]
+    try:
+        told = subprocess.run(
+            arguments, capture_output=True, text=True, timeout=Deadline.left(), check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise SystemExit(f"{job}: the time is up (--minutes)") from None
+    for line in told.stdout.splitlines():
+        if line.startswith("ANSWER "):
+            return json.loads(line.removeprefix("ANSWER "))
+    raise SystemExit(f"{job}: {told.stderr[-2000:]}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="a small table, ten kills")
+    parser.add_argument("--full", action="store_true", help="6 GB")
+    parser.add_argument("--rows", type=int, help="another number of rows")
+    parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS))
+    parser.add_argument("--kills", type=int, help="how often a worker is killed under LAC")
+    parser.add_argument("--memory", default="2GB", help="limit of a worker")
+    parser.add_argument("--minutes", type=float, default=120, help="then it gives up")
+    parser.add_argument("--folder", help="where the table is written, and removed from")
+    parser.add_argument("--job", help=argparse.SUPPRESS)
+    parser.add_argument("--table", help=argparse.SUPPRESS)
+    parser.add_argument("--address", help=argparse.SUPPRESS)
+    parser.add_argument("--kill-after", type=float, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        run_job(options.job, options.table, options.address, options.kill_after)
+        return
+    Deadline.at = time.monotonic() + 60 * options.minutes
+    n_rows, n_features = (120_000, 20) if options.quick else (3_000_000, 50)
+    n_rows = 30_000_000 if options.full else options.rows or n_rows
+    kills = options.kills if options.kills is not None else (10 if options.quick else 1)
+    with tempfile.TemporaryDirectory(dir=options.folder) as made:
+        measure(Path(made), n_rows, n_features, options, kills)
+
+
+def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> None:
+    from ratios import RESULTS, circumstances, record
+
+    about, table = circumstances(), folder / "table"
+    write_table(table, n_rows, n_features)
+    size = sum(file.stat().st_size for file in table.iterdir())
+    lines = [
+        "# One table on a cluster",
+        "",
+        f"{n_rows} x {n_features} of float32 in Parquet parts, {size / 1e9:.2f} GB; two workers of "
+        f"{options.memory}, one thread each; {about['machine']}; {about['versions']}.",
+        "",
+        "| job | here, s | 1 worker, s | 2 workers, s | 2 against 1 | 1 worker against here "
+        "| passes | kB per pass | % of the table | client's peak, MB | the same bits |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    work = {"rows": n_rows, "columns": n_features}
+    here = {job: answer_of(job, table) for job in options.jobs}
+    alone, both = {}, {}
+    with cluster(1, folder, options.memory) as address:
+        alone = {job: answer_of(job, table, address) for job in options.jobs}
+    survived = tried = 0
+    with cluster(2, folder, options.memory) as address:
+        for job in options.jobs:
+            both[job] = answer_of(job, table, address)
+        for attempt in range(kills):
+            after = both["LAC"]["seconds"] * (attempt + 0.5) / kills if "LAC" in both else 1.0
+            found = answer_of("LAC", table, address, kill_after=after)
+            tried += found["killed"]
+            survived += found["killed"] and found["digest"] == here["LAC"]["digest"]
+            time.sleep(3)  # until there is another worker in its place
+    for job in options.jobs:
+        one, two = alone[job], both[job]
+        per_pass = two["bytes"] / max(two["passes"], 1)
+        share = 100 * per_pass / size
+        same = one["digest"] == two["digest"] == here[job]["digest"]
+        lines.append(
+            f"| {job} | {here[job]['seconds']:.1f} | {one['seconds']:.1f} | {two['seconds']:.1f} "
+            f"| {one['seconds'] / two['seconds']:.2f} | {one['seconds'] / here[job]['seconds']:.2f}"
+            f" | {two['passes']} | {per_pass / 1000:.0f} | {share:.3f} | {two['peak_mb']:.0f} "
+            f"| {'yes' if same else 'NO'} |"
+        )
+        print(lines[-1], flush=True)
+        record("one_table", f"{job} share", share, quick=options.quick, work=work)
+        record("one_table", f"{job} bits", int(same), quick=options.quick, work=work)
+    lines += ["", f"LAC with a worker killed in the middle: {survived} of {tried} the same bits."]
+    print(lines[-1])
+    record("one_table", "kills", survived, quick=options.quick, work=work)
+    if not options.quick:
+        (RESULTS / "one_table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shutil.rmtree(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Tables whose rows lie with the workers of a cluster: passes run there, and sums come back."""

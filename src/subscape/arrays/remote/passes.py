@@ -1,0 +1,284 @@
+"""A pass over a table on a cluster: every stretch of rows is visited where it lies.
+
+The table is cut into stretches, each of whole blocks. Whoever holds the rows of a stretch, or reads
+them, computes the statistics of its blocks. The sum then walks from stretch to stretch, in the
+order of the rows, and takes up one block after the other: no order changes, nobody holds the
+statistics of all blocks, and a single sum comes to the client. Entries per row, such as labels,
+stay on the workers from pass to pass. What a dead worker held is computed again by others.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from subscape.arrays.backend import active
+from subscape.arrays.row_blocks import Blocks, Origin, ordered_sum
+from subscape.arrays.sources import checked_chunk
+from subscape.core.errors import SubscapeError
+from subscape.core.types import IndexArray
+from subscape.parallel.distributed import Carried, awaited, on_worker
+from subscape.version import __version__
+
+__all__ = ["Cut", "Piece", "Stretch", "View", "Visit", "visit_all"]
+
+
+@cache
+def build() -> tuple[str, str]:
+    """Version and kernels of this process: what the bits depend on."""
+    return __version__, active()
+
+
+class Piece(NamedTuple):
+    """Neighbouring rows of one chunk or row group."""
+
+    chunk: int
+    first: int
+    stop: int
+
+
+class Stretch(NamedTuple):
+    """Rows of the table that are visited together; whole blocks, the last one aside."""
+
+    start: int
+    stop: int
+    pieces: tuple[Piece, ...]
+
+
+class Cut(NamedTuple):
+    """How a table is cut into stretches."""
+
+    step: int
+    """Rows of a block."""
+    stretches: tuple[Stretch, ...]
+
+    @property
+    def bounds(self) -> tuple[int, ...]:
+        """The first row of each stretch, and the number of rows."""
+        return (*(each.start for each in self.stretches), self.stretches[-1].stop)
+
+    @classmethod
+    def of(cls, lengths: Sequence[int], step: int, wanted: int = 1) -> Cut:
+        """Cut a table that lies in chunks of these lengths into stretches of whole blocks.
+
+        A stretch begins with the first block that begins in its first chunk. It ends with rows of
+        the next chunk, where a block reaches over the border. Chunks are visited together until
+        there are ``wanted`` rows.
+
+        >>> cut = Cut.of([5, 5], 4)
+        >>> [(each.start, each.stop) for each in cut.stretches]
+        [(0, 8), (8, 10)]
+        >>> cut.stretches[0].pieces
+        (Piece(chunk=0, first=0, stop=5), Piece(chunk=1, first=0, stop=3))
+        """
+        ends = np.cumsum(lengths)
+        n_rows = int(ends[-1])
+        borders = [0]
+        for end in ends.tolist():
+            border = min(-(-end // step) * step, n_rows)
+            if border - borders[-1] >= max(wanted, 1) or border == n_rows > borders[-1]:
+                borders.append(border)
+        starts = ends - np.asarray(lengths)
+        stretches = [
+            Stretch(start, stop, tuple(_pieces(starts, ends, start, stop)))
+            for start, stop in pairwise(borders)
+        ]
+        return cls(step, tuple(stretches))
+
+
+def _pieces(starts: IndexArray, ends: IndexArray, start: int, stop: int) -> Iterator[Piece]:
+    first, last = np.searchsorted(ends, start, side="right"), np.searchsorted(starts, stop)
+    for chunk in range(int(first), int(last)):
+        begin = int(starts[chunk])
+        piece = Piece(chunk, max(start - begin, 0), min(stop, int(ends[chunk])) - begin)
+        if piece.stop > piece.first:
+            yield piece
+
+
+class View(NamedTuple):
+    """What a block is made of, and of what: the same as for a table in memory."""
+
+    width: int
+    dtype: np.dtype[Any]
+    columns: IndexArray | None
+    origin: Origin | None
+    change: Callable[..., Any] | None
+
+
+class Visit(NamedTuple):
+    """What is done with every block; the same for all stretches."""
+
+    function: Callable[..., Any]
+    view: View | None
+    """None where only row values are looked at."""
+    step: int
+    kept: Any
+    """What blocks are converted to."""
+    fresh: tuple[tuple[Any, Any, tuple[int, ...]] | None, ...]
+    """Of each of the row values that are written: dtype, fill and width if there are none yet."""
+
+
+class Outcome(NamedTuple):
+    """What comes of a stretch."""
+
+    parts: list[Any]
+    """The statistics of each block."""
+    written: list[NDArray[Any]]
+    """Its rows of the row values that were written."""
+
+
+def visit_all(
+    client: Any,
+    visit: Visit,
+    stretches: Sequence[Stretch],
+    rows_of: Callable[[Stretch], Sequence[Any]],
+    beside: Sequence[Sequence[Any]],
+    *,
+    graph: Mapping[Any, Any] | None = None,
+    collect: bool = False,
+    start: Any = None,
+) -> tuple[Any, list[list[Any]]]:
+    """Visit the stretches of a table on a cluster.
+
+    Parameters
+    ----------
+    client : distributed.Client
+    visit : Visit
+    stretches : sequence of Stretch
+    rows_of : callable
+        Where the rows of a stretch come from: keys of the graph, futures or readers.
+    beside : sequence of sequences
+        For each of the row values, its future or array for each stretch; None where they are fresh.
+        Those that are written come last.
+    graph : mapping, optional
+        The tasks behind the keys.
+    collect : bool
+        Bring the statistics of all blocks as a list instead of their sum.
+    start : optional
+        What the first block is added to.
+
+    Returns
+    -------
+    The sum or the list, and for each of the values that were written its futures
+    """
+    name = f"subscape-{uuid.uuid4().hex}"
+    tasks: dict[Any, Any] = dict(graph or {})
+    tasks[name] = (_carried, Carried((visit, build())))
+    wanted: list[Any] = []
+    n_written = len(visit.fresh)
+    for i, stretch in enumerate(stretches):
+        own = [values[i] for values in beside]
+        rows = rows_of(stretch)
+        tasks[name, i] = (_visited, name, stretch.start, stretch.stop, len(rows), *rows, *own)
+        if collect:
+            tasks[name, "parts", i] = (_parts, (name, i))
+            wanted.append((name, "parts", i))
+        else:
+            before = (name, "sum", i - 1)
+            tasks[name, "sum", i] = (_summed, before, (name, i))
+    if not collect:
+        tasks[name, "sum", -1] = (_carried, Carried(start))
+        wanted.append((name, "sum", len(stretches) - 1))
+    states = [(name, "rows", i, j) for j in range(n_written) for i in range(len(stretches))]
+    for _, _, i, j in states:
+        tasks[name, "rows", i, j] = (_rows, (name, i), j)
+    futures = client.get(tasks, wanted + states, sync=False)
+    answers, kept = futures[: len(wanted)], futures[len(wanted) :]
+    found = awaited(client, answers)
+    size = len(stretches)
+    written = [kept[j * size : (j + 1) * size] for j in range(n_written)]
+    if collect:
+        return [part for parts in found for part in parts], written
+    return found[0], written
+
+
+# -- on the workers --------------------------------------------------------------------------------
+
+
+def _carried(how: Carried) -> Carried:
+    return how
+
+
+def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) -> Outcome:
+    # A copy of its own for every call: functions may keep room to work in.
+    visit, (version, kernels) = how.fresh()
+    if (version, kernels) != build():
+        raise SubscapeError(
+            f"a worker would not give the same results: the client runs subscape {version} with "
+            f"the kernels of {kernels}, and there it is {__version__} with those of {build()[1]}; "
+            "install the same build there, or set SUBSCAPE_KERNELS alike"
+        )
+    with on_worker():
+        return _done(visit, start, stop, given[:n_pieces], list(given[n_pieces:]))
+
+
+def _done(visit: Visit, start: int, stop: int, pieces: Sequence[Any], beside: list[Any]) -> Outcome:
+    first = len(beside) - len(visit.fresh)
+    for j, fresh in enumerate(visit.fresh, first):
+        if fresh is not None:
+            dtype, fill, width = fresh
+            beside[j] = np.full((stop - start, *width), fill, dtype)
+        else:
+            # What Dask holds is not written to: another pass may need it, or make it again.
+            beside[j] = np.array(beside[j])
+    parts = []
+    for rows, block in _blocks(visit, stop - start, pieces):
+        place = slice(rows.start + start, rows.stop + start)
+        own = [place, *(values[rows] for values in beside)]
+        if block is not None:
+            own = [block.astype(visit.kept, copy=False), *own]
+        parts.append(visit.function(*own))
+    return Outcome(parts, beside[first:])
+
+
+def _blocks(
+    visit: Visit, n_rows: int, pieces: Sequence[Any]
+) -> Iterator[tuple[slice, NDArray[Any] | None]]:
+    if visit.view is None:
+        for start in range(0, n_rows, visit.step):
+            yield slice(start, min(start + visit.step, n_rows)), None
+        return
+    width, dtype, columns, origin, change = visit.view
+    source = StretchSource(pieces, (n_rows, width), dtype)
+    table = Blocks(source, columns, origin, change)
+    table.block_rows = visit.step
+    yield from table
+
+
+class StretchSource:
+    """The rows of one stretch, as :class:`subscape.arrays.sources.Source`."""
+
+    names: tuple[str, ...] | None = None
+
+    def __init__(self, pieces: Sequence[Any], shape: tuple[int, int], dtype: np.dtype[Any]) -> None:
+        self._pieces, self.shape, self.dtype = pieces, shape, dtype
+
+    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
+        for piece in self._pieces:
+            # Files are read here, block by block; chunks are here already.
+            if hasattr(piece, "chunks"):
+                yield from piece.chunks(size)
+            else:
+                yield checked_chunk(piece, self.dtype, self.shape[1])
+
+    def take(self, rows: IndexArray) -> None:
+        return None
+
+
+def _parts(outcome: Outcome) -> list[Any]:
+    return outcome.parts
+
+
+def _rows(outcome: Outcome, j: int) -> NDArray[Any]:
+    return outcome.written[j]
+
+
+def _summed(before: Any, outcome: Outcome) -> Any:
+    total = before.fresh() if hasattr(before, "fresh") else before
+    return ordered_sum(outcome.parts, total)
