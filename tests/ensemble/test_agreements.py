@@ -94,3 +94,10 @@ def test_tables_can_be_written(tmp_path):
 def test_another_table_is_refused():
     with pytest.raises(ValueError, match="rows"):
         agreement([0, 1], [[0, 1, 1]])
+
+
+def test_half_of_a_cluster_is_enough_to_have_found_it():
+    # Of four rows, one member has two together (Jaccard 1/2), another has no more than one.
+    consensus = [0, 0, 0, 0, 1, 1]
+    found = agreement(consensus, [[0, 0, 1, 2, 3, 3], [0, 1, 2, 3, 4, 5]])
+    np.testing.assert_array_equal(found.found, [0.5, 1.0])

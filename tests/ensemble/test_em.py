@@ -157,6 +157,16 @@ def test_members_with_the_same_features_everywhere_leave_nothing_to_group_by():
         pytest.warns(UserWarning, match="1 cluster, 2 were asked for"),
     ):
         EMPCE(2, random_state=0).fit([[0, 0, 1, 1], [0, 1, 1, 1]])
+    # Also if the features differ in weight, as long as they do so in the same way everywhere.
+    weights = [[0.7, 0.2, 0.1]] * 2
+    alike = [
+        SubspaceClustering.from_labels(m, weights=weights) for m in ([0, 0, 1, 1], [0, 1, 1, 1])
+    ]
+    with (
+        pytest.warns(ConvergenceWarning, match="same feature weights"),
+        pytest.warns(UserWarning, match="1 cluster, 2 were asked for"),
+    ):
+        EMPCE(2, random_state=0).fit(alike)
 
 
 def test_oriented_members_take_part_with_weights_from_the_table():

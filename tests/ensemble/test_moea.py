@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import sparse
 from tests.strategies import seeds
 
 from subscape import SubspaceClustering, WeightedSubspaces
@@ -158,3 +159,13 @@ def test_without_moocore_a_sentence_says_what_to_install(members, monkeypatch):
 def test_bad_parameters(members, bad):
     with pytest.raises(ValueError, match=next(iter(bad))):
         MOEAPCE(**bad).fit(members)
+
+
+def test_the_two_most_similar_clusters_of_a_member_are_merged():
+    members = np.array([[1.0, 1.0, 0.5, 0.0, 0.0], [0.0, 0.0, 0.5, 1.0, 0.0], [0, 0, 0, 0, 1.0]])
+    weights = np.array([[0.5, 0.5], [0.7, 0.3], [0.1, 0.9]])
+    found = from_member(sparse.csr_array(members), weights, 2, np.random.default_rng(0))
+    np.testing.assert_allclose(found.memberships, [[1, 1, 1, 1, 0], [0, 0, 0, 0, 1]])
+    # Weights by size: 2.5 and 1.5 rows.
+    merged = (2.5 * weights[0] + 1.5 * weights[1]) / 4
+    np.testing.assert_allclose(found.weights, [merged, weights[2]])

@@ -13,8 +13,16 @@ from subscape.core.errors import SubscapeError
 from subscape.finders.catalogue import of_role
 from subscape.testing.finders import brief
 
+WANTED = {"n_clusters": 3, "random_state": 0, "search_rows": 100}
+
+
+def wanted(finder):
+    """The finder with those of the parameters that it has."""
+    return finder.set_params(**{k: v for k, v in WANTED.items() if k in finder.get_params()})
+
+
 FINDERS = [
-    brief(entry.make()).set_params(n_clusters=3, random_state=0, search_rows=100)
+    wanted(brief(entry.make()))
     for entry in of_role("finder", "views", "alternative").values()
     if entry.load()._streams
 ]

@@ -188,12 +188,24 @@ def test_what_the_paper_does_not_have_is_refused(entry):
         cls.as_published(n_foo=3)
 
 
+@pytest.mark.parametrize("entry", OWN.values(), ids=OWN)
+def test_rows_that_may_be_left_out_go_by_one_name(entry):
+    """A parameter that leaves rows in no cluster is called noise, and noise means just that."""
+    text = inspect.getdoc(entry.load())
+    told = dict(re.findall(r"^(\w+) : .*\n((?:    .*\n?)+)", text, re.MULTILINE))
+    parameters = entry.make().get_params(deep=False)
+    assert not [name for name in parameters if "outlier" in name]
+    leaving = re.compile(r"(leave|left)( \w+)? out|(are|is) noise|rows? .*noise", re.IGNORECASE)
+    if "noise" in parameters:
+        assert leaving.search(" ".join(told["noise"].split()))
+
+
 def test_a_subclass_is_published_as_its_base():
     class Mine(PROCLUS):
         pass
 
     assert type(Mine.as_published(n_clusters=4)) is Mine
-    assert Mine.as_published().outliers == "spheres"
+    assert Mine.as_published().noise == "spheres"
     assert DOC.as_published().max_samples is None
 
 

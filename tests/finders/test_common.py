@@ -1,5 +1,7 @@
 """Every finder of the catalogue: our checks, scikit-learn's, and what the catalogue says of it."""
 
+from inspect import signature
+
 import numpy as np
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -15,6 +17,10 @@ from subscape.testing.finders import (
 )
 
 FINDERS = of_role("finder", "views", "alternative")
+#: What is expected to fail may also succeed, by the last bits of a sum, which other processors
+#: round otherwise (SSC on round blobs). Scikit-learn can be told so since 1.8.
+OPTIONS = signature(parametrize_with_checks).parameters
+LENIENT = {"xfail_strict": False} if "xfail_strict" in OPTIONS else {}
 
 
 def excluded(estimator):
@@ -33,7 +39,9 @@ def test_our_checks(name, check):
 # The tables there are tiny; a cluster that finds no rows is dropped, and says so.
 @pytest.mark.filterwarnings("ignore::subscape.core.DroppedClusterWarning")
 @parametrize_with_checks(
-    [brief(entry.make()) for entry in FINDERS.values()], expected_failed_checks=excluded
+    [brief(entry.make()) for entry in FINDERS.values()],
+    expected_failed_checks=excluded,
+    **LENIENT,
 )
 def test_scikit_learns_checks(estimator, check):
     check(estimator)

@@ -173,12 +173,10 @@ PROMISES = {
 }
 
 
-#: A row that two clusters reach is in one of them only, which may leave the other too few; a
-#: cluster without a relevant feature has those it is narrowest in; rows may be mirror images; and
-#: the solver would take minutes.
+#: A row that two clusters reach is in one of them only, which may leave the other too few; rows may
+#: be mirror images; and the solver would take minutes.
 NOT_IN_THE_PAPER = {
     ("FourC", "min_samples", "published"),
-    ("HARP", "min_relevance", "published"),
     ("ChengChurch", "delta", "published"),
     ("MAXIMUS", "n_alternatives", "published"),
 }

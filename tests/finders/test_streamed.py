@@ -5,12 +5,31 @@ from __future__ import annotations
 import dask.array as da
 import numpy as np
 import pytest
+from sklearn.base import clone
+from tests.remote import fitted
 from tests.table_sources import sources, write_parquet
 
 from subscape.arrays import row_blocks as blocks_module
+from subscape.arrays.bitsets import pack
+from subscape.arrays.blocks import as_blocks
+from subscape.arrays.row_bits import rows_where
 from subscape.core.errors import ConstantFeatureWarning, FewDistinctRowsWarning, SubscapeError
 from subscape.datasets import planted_axes, planted_oriented, planted_views
-from subscape.finders import LAC, MAFIA, ORCLUS, PROCLUS, KFlats, SubKMeans
+from subscape.finders import (
+    CLIQUE,
+    DOC,
+    HARP,
+    LAC,
+    MAFIA,
+    ORCLUS,
+    P3C,
+    PROCLUS,
+    FastDOC,
+    KFlats,
+    MineClus,
+    SubKMeans,
+)
+from subscape.finders.axis.boxes.refinement import Box
 from subscape.finders.oriented.kflats import descent as flat_descent
 from subscape.measures import adjusted_rand_score
 
@@ -51,7 +70,7 @@ FINDERS = {
     "KFlats, all rows": (KFlats(3, random_state=0, search_rows=None, n_init=2), planes),
     "PROCLUS": (PROCLUS(3, random_state=0, search_rows=400), boxes),
     "PROCLUS, paper": (
-        PROCLUS(3, avg_dims=3, random_state=0, search_rows=400, outliers="spheres", refine=False),
+        PROCLUS(3, avg_dims=3, random_state=0, search_rows=400, noise="spheres", refine=False),
         boxes,
     ),
     "PROCLUS, all rows": (PROCLUS(3, avg_dims=3, random_state=0, search_rows=None), boxes),
@@ -60,22 +79,29 @@ FINDERS = {
         SubKMeans(25, random_state=1, search_rows=40, n_init=1, max_iter=5), blobs,
     ),
     "ORCLUS": (ORCLUS(3, subspace_dim=3, random_state=0, search_rows=400, n_init=1), planes),
-    "ORCLUS, outliers": (
-        ORCLUS(3, subspace_dim=2, random_state=0, search_rows=200, n_init=1, outliers=True), boxes,
+    "ORCLUS, noise": (
+        ORCLUS(3, subspace_dim=2, random_state=0, search_rows=200, n_init=1, noise=True), boxes,
     ),
-    "MAFIA, in memory": (MAFIA(), boxes),
+    "DOC": (DOC(3, random_state=0, search_rows=400, max_samples=400), boxes),
+    "DOC, paper": (
+        DOC(3, random_state=0, search_rows=300, max_samples=200, refine=False, alpha=0.1), boxes,
+    ),
+    "FastDOC": (FastDOC(3, avg_dims=3, random_state=0, search_rows=400), boxes),
+    "MineClus": (MineClus(3, random_state=0, search_rows=400), boxes),
+    "MineClus, overlap": (MineClus(3, overlap=True, random_state=0, search_rows=400), boxes),
+    "MineClus, all rows": (MineClus(3, random_state=0, search_rows=None), boxes),
+    "CLIQUE": (CLIQUE(density_threshold=0.05), boxes),
+    "CLIQUE, all": (CLIQUE(density_threshold=0.1, report="all", max_dims=3), boxes),
+    "CLIQUE, pruned": (CLIQUE(density_threshold=0.05, report="maximal", prune=True), boxes),
+    "MAFIA": (MAFIA(), boxes),
+    "MAFIA, narrow": (MAFIA(max_dims=2, max_clusters=2), boxes),
+    "MAFIA, paper": (MAFIA(report="maximal", alpha=1.5), boxes),
+    "MAFIA, units": (MAFIA(refine=False), boxes),
+    "P3C": (P3C(max_rounds=2, max_iter=8), boxes),
+    "P3C, normal": (P3C(background="normal", max_rounds=1, max_iter=3, min_dims=1), boxes),
+    "P3C, overlap": (P3C(overlap=True, background="uniform", max_iter=8), boxes),
+    "HARP, in memory": (HARP(3, random_state=0), lambda: boxes(150)),
 }  # fmt: skip
-
-
-def fitted(finder) -> dict[str, bytes]:
-    """What was fitted, to the last bit."""
-    numbers = {
-        name: np.asarray(value).tobytes()
-        for name, value in vars(finder).items()
-        if name.endswith("_") and isinstance(value, (np.ndarray, float, int, list))
-    }
-    numbers.pop("feature_names_in_", None)
-    return numbers
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
@@ -84,13 +110,17 @@ def test_same_bits(finder, planted, tmp_path):
     X, _ = planted()
     expected = fitted(finder.fit(X))
     assert "labels_" in expected
+    assert finder.clustering_.n_clusters
     memberships = finder.clustering_.memberships.toarray()
     for source in sources(X, tmp_path):
         assert fitted(finder.fit(source)) == expected
         np.testing.assert_array_equal(finder.clustering_.memberships.toarray(), memberships)
 
 
-@pytest.mark.parametrize("name", ["LAC", "KFlats", "PROCLUS", "SubKMeans", "ORCLUS"])
+PREDICTING = ["LAC", "KFlats", "PROCLUS", "SubKMeans", "ORCLUS", "FastDOC", "MineClus"]
+
+
+@pytest.mark.parametrize("name", PREDICTING)
 def test_finds_and_predicts(name, tmp_path):
     finder, planted = FINDERS[name]
     X, truth = planted()
@@ -105,7 +135,9 @@ def test_finds_and_predicts(name, tmp_path):
     np.testing.assert_array_equal(finder.predict(da.from_array(X)), finder.labels_)
 
 
-@pytest.mark.parametrize("name", ["LAC", "KFlats", "PROCLUS", "SubKMeans"])
+@pytest.mark.parametrize(
+    "name", ["LAC", "KFlats", "PROCLUS", "SubKMeans", "MineClus", "CLIQUE", "MAFIA", "P3C"]
+)
 def test_constant_columns(name, tmp_path):
     finder, planted = FINDERS[name]
     X, _ = planted()
@@ -119,7 +151,18 @@ def test_constant_columns(name, tmp_path):
 
 def test_all_rows_identical(tmp_path):
     path = write_parquet(np.ones((900, 3)), tmp_path / "t.parquet", 100)
-    for finder in (LAC(2), KFlats(2), PROCLUS(2), SubKMeans(2), ORCLUS(2)):
+    one = (
+        LAC(2),
+        KFlats(2),
+        PROCLUS(2),
+        SubKMeans(2),
+        ORCLUS(2),
+        MineClus(2),
+        CLIQUE(),
+        MAFIA(),
+        P3C(),
+    )
+    for finder in one:
         with pytest.warns(FewDistinctRowsWarning, match="all rows are identical"):
             finder.fit(path)
         assert finder.clustering_.n_clusters == 1
@@ -131,6 +174,46 @@ def test_few_distinct_rows(tmp_path):
     with pytest.warns(FewDistinctRowsWarning, match="2 distinct rows"):
         labels = LAC(3, random_state=0).fit_predict(path)
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 500))
+
+
+class TestBoxes:
+    def test_units_are_those_of_the_table_in_memory(self):
+        """Of bins that are not dense nothing is known, and nothing is needed."""
+        X = np.random.default_rng(5).normal(size=(1500, 6))
+        finder = CLIQUE(n_bins=7, density_threshold=0.02, report="all", max_dims=3)
+        here, there = clone(finder).fit(X), clone(finder).fit(da.from_array(X, chunks=(97, 6)))
+        assert len(here.units_) > 20
+        assert len(here.units_) == len(there.units_)
+        for ours, theirs in zip(there.units_, here.units_, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+    def test_missing_values_are_welcome(self, tmp_path):
+        X, _ = boxes()
+        X[::7, 4] = np.nan
+        finder = MineClus(3, random_state=0, search_rows=400)
+        expected = fitted(finder.fit(X))
+        for source in sources(X, tmp_path):
+            assert fitted(finder.fit(source)) == expected
+
+    def test_boxes_with_few_rows_leave_theirs_to_later_ones(self, monkeypatch):
+        """A box that is given up frees its rows, which may be enough for the next."""
+        table = as_blocks(np.arange(100.0)[:, None])
+        own = np.array([0])
+        ends = [(0.0, 9.0), (5.0, 11.0), (6.0, 13.0), (50.0, 99.0)]
+        asked = [Box(own, np.array([low]), np.array([high])) for low, high in ends]
+        finder = MineClus(alpha=0.04)
+        # The second has two rows of its own, and without it the third has four.
+        assert finder._staying(table, asked) == [0, 2, 3]
+        labels = finder._filled(table, [asked[i] for i in (0, 2, 3)]).labels()
+        np.testing.assert_array_equal(np.flatnonzero(labels == 1), [10, 11, 12, 13])
+        assert MineClus(alpha=0.04, overlap=True)._staying(table, asked) == [0, 1, 2, 3]
+
+    def test_rows_of_any_number_of_bits(self):
+        X = np.random.default_rng(0).normal(size=(1003, 3))
+        there = as_blocks(da.from_array(X, chunks=(97, 3)))
+        found = rows_where(there, lambda block: block.T > 0.3, 3)
+        np.testing.assert_array_equal(found, pack(X.T > 0.3))
+        assert rows_where(there, lambda block: block.T[:0] > 0, 0).shape == (0, 16)
 
 
 class TestSettling:
@@ -210,7 +293,7 @@ class TestSettling:
 
 class TestRefusals:
     @pytest.mark.parametrize(
-        "finder", [LAC(3), KFlats(3), PROCLUS(3), SubKMeans(3), ORCLUS(3), MAFIA()]
+        "finder", [LAC(3), KFlats(3), PROCLUS(3), SubKMeans(3), ORCLUS(3), MAFIA(), CLIQUE(), P3C()]
     )
     def test_bad_values(self, finder, tmp_path):
         X, _ = boxes()

@@ -169,9 +169,44 @@ def test_different_numbers_of_clusters():
     assert (turned.square_a, turned.square_b) == (merged.square_b, merged.square_a)
 
 
+def test_all_pairs_weighted():
+    a, b = profile([3, 1], [1, 3]), profile([3, 1], [1, 3])
+    # Products 10 and 6: weights 5/8 and 3/8 keep their proportion.
+    found = match_profiles(a, b, matching="weighted")
+    np.testing.assert_allclose(found.weights, [[5 / 8, 3 / 8], [3 / 8, 5 / 8]])
+    assert adco_similarity(a, b, matching="weighted") == pytest.approx(
+        2 * (10 * 5 / 8 + 6 * 3 / 8) / 20
+    )
+    assert found.pairs.tolist() == [[0, 0], [0, 1], [1, 0], [1, 1]]
+    # A cluster cut in two counts with both pieces; the other clusters have a third less to share.
+    apart, pieces = profile([4, 0], [0, 4]), profile([2, 0], [2, 0], [0, 4])
+    assert adco_similarity(apart, pieces, matching="weighted") == pytest.approx(
+        (8 * 2 / 2 + 16 * 2 / 3) / 32
+    )
+    assert adco_similarity(apart, apart, matching="weighted") == 1.0
+
+
+@settings(deadline=None, max_examples=60)
+@given(profiles, profiles)
+def test_weights_of_all_pairs_are_shares(left, right):
+    a, b = profile(*left), profile(*right)
+    found = match_profiles(a, b, matching="weighted")
+    assert (found.weights >= 0).all()
+    for axis in (0, 1):
+        assert (found.weights.sum(axis=axis) <= 1 + 1e-9).all()
+    assert found.similarity <= match_profiles(a, b).similarity * (1 + 1e-9)
+    value = adco_similarity(a, b, matching="weighted")
+    assert 0 <= value <= 1
+    assert value == pytest.approx(adco_similarity(b, a, matching="weighted"), rel=1e-9)
+    turned = b.select(list(range(len(right)))[::-1])
+    assert value == pytest.approx(adco_similarity(a, turned, matching="weighted"), rel=1e-6)
+
+
 def test_an_empty_cluster_changes_nothing():
     a, b = profile([4, 1], [0, 4]), profile([4, 1], [0, 0], [0, 4])
     assert adco_similarity(a, b) == 1.0
+    weighted = [adco_similarity(a, each, matching="weighted") for each in (a, b)]
+    assert weighted[0] == weighted[1]
     assert adco_distance(a, b) == 0.0
 
 

@@ -71,7 +71,13 @@ class Agreement:
         return float(self.rows.mean())
 
     def row_records(self) -> list[dict[str, Any]]:
-        """One dictionary per row, ready for ``pandas.DataFrame``; the least sure come last."""
+        """One dictionary per row, ready for ``pandas.DataFrame``; the least sure come last.
+
+        Returns
+        -------
+        list of dict
+            Of row, cluster (from 0), agreement, second and second_share.
+        """
         names: Any = self.row_names or range(len(self.labels))
         return [
             {
@@ -85,7 +91,13 @@ class Agreement:
         ]
 
     def cluster_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster, ready for ``pandas.DataFrame``."""
+        """One dictionary per cluster, ready for ``pandas.DataFrame``.
+
+        Returns
+        -------
+        list of dict
+            Of cluster (from 0), rows, agreement, found and similarity.
+        """
         sizes = np.bincount(self.labels[self.labels >= 0], minlength=len(self.clusters))
         return [
             {
@@ -109,6 +121,11 @@ class Agreement:
         table : {"rows", "clusters"}, default="rows"
         force : bool, default=False
             Replace an existing file.
+
+        Returns
+        -------
+        Path
+            Where it was written.
         """
         if table not in ("rows", "clusters"):
             raise ValueError(f'table must be "rows" or "clusters", got {table!r}')
@@ -135,9 +152,9 @@ class Agreement:
     def __repr__(self) -> str:
         lines = [self._head()]
         lines += [
-            f"cluster {r['cluster']}: {r['rows']} rows, agreement {r['agreement']:.2f}, found by "
+            f"cluster {k}: {r['rows']} rows, agreement {r['agreement']:.2f}, found by "
             f"{r['found']:.0%} of the members"
-            for r in self.cluster_records()
+            for k, r in enumerate(self.cluster_records(), 1)
         ]
         return "\n".join(lines)
 
@@ -167,8 +184,8 @@ def agreement(consensus: Any, ensemble: Any) -> Agreement:
     array([1.  , 1.  , 0.67, 1.  , 1.  , 1.  ])
     >>> found
     3 members agree on 94% of their votes
-    cluster 0: 3 rows, agreement 0.89, found by 100% of the members
-    cluster 1: 3 rows, agreement 1.00, found by 100% of the members
+    cluster 1: 3 rows, agreement 0.89, found by 100% of the members
+    cluster 2: 3 rows, agreement 1.00, found by 100% of the members
     """
     members = Ensemble.of(ensemble)
     ours = as_clustering(getattr(consensus, "clustering_", consensus), like=members[0])

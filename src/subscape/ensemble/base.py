@@ -113,6 +113,11 @@ class ConsensusMethod(Published, ClusterMixin, BaseEstimator):
         ----------
         ensemble, X
             As in :meth:`fit`.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            ``labels_`` of the fitted method.
         """
         return self.fit(ensemble, X).labels_
 

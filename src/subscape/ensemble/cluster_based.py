@@ -107,6 +107,9 @@ class ClusterBasedPCE(ConsensusMethod):
     - The paper shares rows where members do (``assignment="auto"``), and has the feature weights of
       eq. 22 (``feature_rule="paper"``).
     - The paper knows no noise: ``noise`` is ours.
+    - What that gains: mean 1 − NMI in rows 0.00 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -110,6 +110,9 @@ class EMPCE(ConsensusMethod):
     - Always: rebuilt from the objective as the later paper states it [1]_; there the inner sum runs
       over all rows, which would leave nothing to optimise. Here it runs over the ensemble's
       clusters for the same row.
+    - What that gains: mean 1 − NMI in rows 0.03 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------

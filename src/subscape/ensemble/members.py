@@ -58,6 +58,12 @@ class Ensemble(Sequence[SubspaceClustering]):
     def of(cls, given: Any) -> Ensemble:
         """An ensemble as it is, or one of the clusterings of a list; at least one member.
 
+        Returns
+        -------
+        Ensemble
+
+        Examples
+        --------
         >>> len(Ensemble.of([[0, 0, 1], [0, 1, 1]]))
         2
         """
@@ -137,6 +143,13 @@ class Ensemble(Sequence[SubspaceClustering]):
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
         """Write all members and the metadata to a ``.subscape`` file.
 
+        Returns
+        -------
+        Path
+            Where it was written.
+
+        Examples
+        --------
         >>> import pathlib, tempfile
         >>> from subscape.ensemble import Ensemble
         >>> path = pathlib.Path(tempfile.mkdtemp()) / "members.subscape"
@@ -148,14 +161,19 @@ class Ensemble(Sequence[SubspaceClustering]):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Ensemble:
-        """Read the clusterings of a ``.subscape`` file, whoever wrote it."""
+        """Read the clusterings of a ``.subscape`` file, whoever wrote it.
+
+        Returns
+        -------
+        Ensemble
+        """
         clusterings, manifest = read_archive(path)
         return cls(clusterings, metadata=manifest.get("metadata"))
 
     def _repr_html_(self) -> str:
         lines = [
             [i, m.kind, m.n_clusters, float(m.coverage), float(m.subspaces.dims.mean())]
-            for i, m in enumerate(self._members)
+            for i, m in enumerate(self._members, 1)
         ]
         head = ["member", "kind", "clusters", "share of rows", "dims, mean"]
         text = repr(self).removeprefix("Ensemble(").removesuffix(")")

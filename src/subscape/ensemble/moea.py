@@ -94,6 +94,9 @@ class MOEAPCE(ConsensusMethod):
     - Always: the later paper gives the objectives, the population and the noise; the rest is ours:
       selection by dominance and contribution to the hypervolume, matching of the parents' clusters,
       and an archive that replaces a solution only where the hypervolume doesn't fall.
+    - What that gains: mean 1 − NMI in rows 0.00 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------

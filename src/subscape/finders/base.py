@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from subscape.arrays.blocks import Blocks, as_blocks, check_blocks, column_means, is_source
 from subscape.arrays.device.array_api import beside
+from subscape.arrays.row_values import first_rows
 from subscape.core.checks import check_table, constant_columns
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import (
@@ -22,8 +23,9 @@ from subscape.core.errors import (
     count,
     listing,
 )
+from subscape.core.memberships import DistantMemberships
 from subscape.core.oriented import OrientedSubspaces
-from subscape.core.types import BoolArray, FloatArray, IndexArray
+from subscape.core.types import BoolArray, FloatArray, IndexArray, is_device_array
 from subscape.parallel.progress import Step, Watch, best_of
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
@@ -75,6 +77,8 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
     _accepts_missing: ClassVar[bool] = False
     #: A table in files or chunks is passed on as Blocks instead of being read into memory.
     _streams: ClassVar[bool] = False
+    #: A tensor on a device is passed on as Blocks too, instead of being copied into memory.
+    _streams_devices: ClassVar[bool] = True
     #: Two rows, each of them repeated, are two clusters without a search.
     _tells_two_rows: ClassVar[bool] = False
     #: Fitted attributes that lie beside the table where that is a tensor.
@@ -144,7 +148,7 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
         missing = self._accepts_missing if missing is None else missing
         if is_source(X):
             blocks = as_blocks(X)
-            if self._streams:
+            if self._streams and (self._streams_devices or not is_device_array(X)):
                 check_blocks(blocks, who, missing=missing)
                 return blocks, blocks.names
             X, names = X if isinstance(X, np.memmap) else blocks.to_numpy(), blocks.names
@@ -175,7 +179,7 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
     def _keep(self, found: Found) -> None:
         """Set the fitted attributes."""
         self.clustering_ = self._named(found.clustering)
-        self.labels_ = self.clustering_.labels()
+        self.labels_ = labels_where_they_are(self.clustering_)
         self.n_iter_ = found.n_iter
         for name, value in found.attributes.items():
             setattr(self, name, value)
@@ -391,7 +395,21 @@ def forget(estimator: Any, keep: Collection[str] = READ) -> None:
 # -- in which order clusters are numbered ----------------------------------------------------------
 
 
-def by_first_row(labels: IndexArray) -> IndexArray:
+def labels_where_they_are(clustering: SubspaceClustering) -> Any:
+    """The labels as an array, or as a Dask array where they lie on a cluster."""
+    members = clustering.members
+    if isinstance(members, DistantMemberships):
+        return members.distant.to_dask(np.int64)
+    return clustering.labels()
+
+
+def codes_of(clustering: SubspaceClustering) -> Any:
+    """Row values with the cluster of each row, -1 for noise, where they are."""
+    members = clustering.members
+    return members.distant if isinstance(members, DistantMemberships) else members.codes()
+
+
+def by_first_row(labels: Any, k: int | None = None) -> IndexArray:
     """Order the clusters by their first rows; every cluster must have one.
 
     Restarts that end in the same clusters, numbered differently, then give the same labels, and
@@ -399,8 +417,10 @@ def by_first_row(labels: IndexArray) -> IndexArray:
 
     Parameters
     ----------
-    labels : (n,) array
+    labels : (n,) array or row values
         Clusters ``0 .. k-1``, -1 for noise.
+    k : int, optional
+        Their number, where it is known.
 
     Returns
     -------
@@ -414,5 +434,5 @@ def by_first_row(labels: IndexArray) -> IndexArray:
     >>> by_first_row(np.array([-1, 2, 2, 0, 1, 0]))
     array([2, 0, 1])
     """
-    first = [int(np.argmax(labels == i)) for i in range(int(labels.max(initial=-1)) + 1)]
-    return np.argsort(first, kind="stable")
+    number = int(labels.max(initial=-1)) + 1 if k is None else k
+    return np.argsort(first_rows(labels, number), kind="stable")

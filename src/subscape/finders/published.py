@@ -36,7 +36,7 @@ class Published:
         --------
         >>> from subscape.finders import PROCLUS
         >>> PROCLUS.as_published(n_clusters=3, avg_dims=4, random_state=0)
-        PROCLUS(avg_dims=4, n_clusters=3, n_init=1, outliers='spheres', random_state=0,
+        PROCLUS(avg_dims=4, n_clusters=3, n_init=1, noise='spheres', random_state=0,
                 refine=False, search_rows=None)
         >>> PROCLUS.as_published(refine=True)
         Traceback (most recent call last):

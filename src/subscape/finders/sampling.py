@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from subscape.arrays.blocks import Blocks
-from subscape.core.types import FloatArray
+from subscape.core.types import FloatArray, IndexArray
 
 #: Rows to look at by default, in all and per cluster.
 SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER = 5000, 500
@@ -46,12 +46,27 @@ def rows_to_search(
     >>> len(rows_to_search(X, 3, "auto", np.random.default_rng(0)))
     5000
     """
+    rows = places_to_search(len(X), k, wanted, rng, least)
+    if rows is None:
+        return X.to_numpy() if isinstance(X, Blocks) else X
+    return X.take(rows) if isinstance(X, Blocks) else X[rows]
+
+
+def places_to_search(
+    n_rows: int, k: int, wanted: Any, rng: np.random.Generator, least: int = 0
+) -> IndexArray | None:
+    """Which rows of a table to search, in their order; None if all. See :func:`rows_to_search`.
+
+    >>> import numpy as np
+    >>> from subscape.finders.sampling import places_to_search
+    >>> places_to_search(3000, 2, "auto", np.random.default_rng(0)) is None
+    True
+    """
     if wanted == "auto":
         number = max(SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER * k)
     else:
-        number = len(X) if wanted is None else max(int(wanted), k)
+        number = n_rows if wanted is None else max(int(wanted), k)
     number = max(number, least)
-    if number >= len(X):
-        return X.to_numpy() if isinstance(X, Blocks) else X
-    rows = np.sort(rng.choice(len(X), number, replace=False))
-    return X.take(rows) if isinstance(X, Blocks) else X[rows]
+    if number >= n_rows:
+        return None
+    return np.sort(rng.choice(n_rows, number, replace=False))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
+from subscape.core.plugins import plugins
 from subscape.measures.cells.objects import (
     e4sc_score,
     object_accuracy_score,
@@ -271,8 +272,23 @@ _ENTRIES = (
     ),
 )  # fmt: skip
 
-#: Name -> measure.
+#: Name -> measure of ours.
 MEASURES: dict[str, Measure] = {entry.name: entry for entry in _ENTRIES}
+
+
+def everything() -> dict[str, Measure]:
+    """All measures by name: ours, then those that installed packages add by entry points.
+
+    Returns
+    -------
+    dict
+
+    Examples
+    --------
+    >>> list(everything())[:2]
+    ['clustering_error', 'rnia']
+    """
+    return {**MEASURES, **plugins("subscape.measures", Measure, MEASURES)}
 
 
 def find(measure: str | Callable[..., float]) -> Measure:
@@ -282,12 +298,13 @@ def find(measure: str | Callable[..., float]) -> Measure:
     1
     """
     if isinstance(measure, str):
-        if measure not in MEASURES:
-            raise ValueError(
-                f"unknown measure {measure!r}; known are {', '.join(sorted(MEASURES))}"
-            )
-        return MEASURES[measure]
-    for entry in MEASURES.values():
+        if measure in MEASURES:
+            return MEASURES[measure]
+        known = everything()
+        if measure not in known:
+            raise ValueError(f"unknown measure {measure!r}; known are {', '.join(sorted(known))}")
+        return known[measure]
+    for entry in everything().values():
         if entry.function is measure:
             return entry
     name = getattr(measure, "__name__", repr(measure))

@@ -234,12 +234,31 @@ def test_another_plan_gives_other_labels(monkeypatch):
     assert adjusted_rand_score(labels, usual.labels_) < 0.1
 
     def replaced(self, rows, regions, centres, known, limits, watch):
-        return Plan(regions.profile(labels, 3).astype(np.int64), (0.0,))
+        return Plan(regions.profile(labels, 3).astype(np.int64), (0.0,)), 0.0
 
     monkeypatch.setattr(MAXIMUS, "_plan", replaced)
     finder = MAXIMUS(random_state=0).fit(X, given=known)
     assert adjusted_rand_score(labels, finder.labels_) > 0.9
     assert finder.plan_distance_[0] <= 0.01
+
+
+def test_where_rows_are_too_similar_the_next_plan_leaves_them_room(monkeypatch):
+    X, (known, _) = planted_views(300, 6, n_clusters=(3, 3), random_state=0)
+    limits, planned = [], MAXIMUS._plan
+
+    def watched(self, rows, regions, centres, known, given, watch):
+        limits.append(given.most[0])
+        plan, over = planned(self, rows, regions, centres, known, given, watch)
+        if len(limits) == 1:
+            # The labels of this one are the known clustering.
+            plan = Plan(known[0].profile.astype(np.int64), plan.similarities)
+        return plan, over
+
+    monkeypatch.setattr(MAXIMUS, "_plan", watched)
+    finder = MAXIMUS(random_state=0).fit(X, given=known)
+    assert len(limits) == 2 and limits[1] < limits[0]
+    assert finder.similarity_[0] <= limits[0]
+    assert adjusted_rand_score(known.labels(), finder.labels_) < 0.1
 
 
 def test_a_plan_that_no_rows_can_have_is_flagged(monkeypatch):
@@ -252,7 +271,7 @@ def test_a_plan_that_no_rows_can_have_is_flagged(monkeypatch):
             inside = np.flatnonzero(regions.attribute == attribute)
             taken = inside[::-1] if attribute % 2 else inside
             counts[np.arange(len(taken)) * 3 // len(taken), taken] = regions.counts[taken]
-        return Plan(counts, (0.0,))
+        return Plan(counts, (0.0,)), 0.0
 
     monkeypatch.setattr(MAXIMUS, "_plan", impossible)
     with pytest.warns(ConvergenceWarning, match=r"\d+\.\d% of the rows, .* elsewhere than planned"):

@@ -12,14 +12,17 @@ from scipy.stats import chi2, poisson
 from sklearn.exceptions import ConvergenceWarning
 
 from subscape.arrays.bitsets import count, pack, unpack
+from subscape.arrays.blocks import as_blocks
 from subscape.core import ConstantFeatureWarning
 from subscape.datasets import planted_axes, thesis_6_1
 from subscape.finders import P3C
 from subscape.finders.axis.p3c.cores import Evidence, exact_cores, greedy_cores
 from subscape.finders.axis.p3c.intervals import (
     Intervals,
+    cluster_bins,
     concentrated_features,
     even_scale,
+    histograms,
     marked_bins,
     relevant_intervals,
 )
@@ -85,8 +88,9 @@ def test_the_background_is_recognised():
         X, _ = planted_axes(
             800, 12, n_clusters=4, dims=5, noise=0.1, background=background, random_state=0
         )
-        expected = even_scale(X, background, 0.001, None)
-        np.testing.assert_array_equal(even_scale(X, "auto", 0.001, None), expected)
+        table = as_blocks(X)
+        expected = even_scale(table, background, 0.001, None)(X)
+        np.testing.assert_array_equal(even_scale(table, "auto", 0.001, None)(X), expected)
         assert expected.min() == 0
         assert expected.max() == 1
 
@@ -96,7 +100,8 @@ def test_two_clumps_are_no_concentration():
     X = rng.uniform(size=(300, 3))
     X[:, 1] = np.where(rng.random(300) < 0.5, 0.1, 0.9)
     X[:, 2] = 0.4 + 0.01 * rng.normal(size=300)
-    assert concentrated_features(X, 0.001, 0.6).tolist() == [False, False, True]
+    counts = histograms(X, cluster_bins(300))
+    assert concentrated_features(counts, 0.001, 0.6).tolist() == [False, False, True]
 
 
 # -- cores ----------------------------------------------------------------------------------------
@@ -225,14 +230,14 @@ def test_strangers_cannot_widen_a_cluster():
     X[:200, :2] = [0.3, 0.6] + 0.02 * rng.normal(size=(200, 2))
     start = np.zeros((1, 1000))
     start[0, :100] = 1
-    fitted = fit_mixture(X, [np.array([0, 1])], start, 0.001, 50, 1e-4)
+    fitted = fit_mixture(X, [np.array([0, 1])], start.T, 0.001, 50, 1e-4)
     np.testing.assert_allclose(fitted.means[0], [0.3, 0.6], atol=0.005)
     np.testing.assert_allclose(np.sqrt(fitted.variances[0]), 0.02, rtol=0.15)
-    np.testing.assert_allclose(fitted.posterior.sum(axis=0), 1)
+    np.testing.assert_allclose(fitted.posterior.sum(axis=1), 1)
     inside = fitted.inside(X, 0.001)[0]
     assert inside[:200].mean() > 0.985
     assert inside[200:].mean() < 0.03
-    assert (fitted.posterior[0, ~inside] == 0).all()
+    assert (fitted.posterior[~inside, 0] == 0).all()
 
 
 def test_the_rows_two_clusters_share_are_no_third():
@@ -243,8 +248,8 @@ def test_the_rows_two_clusters_share_are_no_third():
     features = [np.arange(3), np.arange(3, 6), np.arange(6)]
     start = np.zeros((3, 900))
     start[0, :200] = start[1, 300:500] = start[2, 200:300] = 1
-    fitted = fit_mixture(X, features, start, 0.001, 50, 1e-4)
-    assert fitted.posterior[2, 200:300].min() > 0.9
+    fitted = fit_mixture(X, features, start.T, 0.001, 50, 1e-4)
+    assert fitted.posterior[200:300, 2].min() > 0.9
     assert irredundant(fitted, X, 0.001) == [0, 1]
 
 
@@ -367,3 +372,47 @@ def test_parameters_that_do_not_fit_the_table():
         P3C(min_dims=9).fit(np.random.default_rng(0).random((30, 4)))
     with pytest.raises(ValueError, match="poisson_threshold"):
         P3C(poisson_threshold=0.0).fit(np.eye(4))
+
+
+# -- thousands of cores ---------------------------------------------------------------------------
+
+
+def plainly_irredundant(mixture, scaled, alpha, covered_share, rim):
+    """Every other cluster covers its cells of the table; what is covered enough goes."""
+    own, wide = mixture.inside(scaled, alpha), mixture.inside(scaled, alpha**rim)
+    cells = [rows.sum() * len(f) for rows, f in zip(own, mixture.features, strict=True)]
+    staying = set(range(len(cells)))
+    for k in sorted(staying, key=lambda k: (cells[k], -k)):
+        covered = np.zeros(scaled.shape, dtype=bool)
+        for other in staying - {k}:
+            covered[np.ix_(wide[other], mixture.features[other])] = True
+        shares = covered[np.ix_(own[k], mixture.features[k])].mean(axis=0) if own[k].any() else 1.0
+        if np.min(shares) >= covered_share:
+            staying.remove(k)
+    return sorted(staying)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_redundant_clusters_by_their_cells(seed):
+    rng = np.random.default_rng(seed)
+    scaled = rng.random((40, 6))
+    features = [np.sort(rng.choice(6, rng.integers(1, 4), replace=False)) for _ in range(8)]
+    start = rng.dirichlet(np.full(9, 0.3), 40).T[:-1]
+    start[7] = 0.0 if seed % 3 == 0 else start[7]
+    mixture = fit_mixture(scaled, features, start.T, 0.05, 3, 0.0)
+    found = irredundant(mixture, scaled, 0.05)
+    assert found == plainly_irredundant(mixture, scaled, 0.05, 0.65, 3)
+    assert len(found) < 8
+
+
+def test_the_mixture_stops_when_the_time_is_over():
+    X, _ = planted_axes(300, 8, n_clusters=3, dims=4, random_state=0)
+    scaled = even_scale(as_blocks(X), "uniform", 0.001, None)(X)
+    features, start = [np.arange(4)], np.linspace(0, 1, 300)[None]
+    once = fit_mixture(scaled, features, start.T, 0.001, 1, 0.0)
+    watch = Watch(max_time=1e-9)
+    cut = fit_mixture(scaled, features, start.T, 0.001, 50, 0.0, watch)
+    np.testing.assert_array_equal(cut.posterior, once.posterior)
+    assert watch.was_cut
+    more = fit_mixture(scaled, features, start.T, 0.001, 50, 0.0, Watch(max_time=1e9))
+    assert not np.array_equal(more.posterior, once.posterior)

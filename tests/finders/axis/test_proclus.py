@@ -25,7 +25,7 @@ from subscape.finders.axis.proclus.phases import (
 from subscape.finders.axis.proclus.proclus import PROCLUS
 from subscape.measures import clustering_error
 
-PAPER = {"refine": False, "outliers": "spheres", "search_rows": None}
+PAPER = {"refine": False, "noise": "spheres", "search_rows": None}
 
 
 def segmental(x, y, mask):
@@ -178,7 +178,7 @@ def test_noise_is_found():
     planted, labels = truth.labels() == -1, found.labels_ == -1
     assert (labels & planted).sum() >= 0.9 * planted.sum()
     assert (labels & ~planted).sum() <= 0.01 * len(X)
-    assert (PROCLUS(n_clusters=4, outliers=None, random_state=0).fit(X).labels_ >= 0).all()
+    assert (PROCLUS(n_clusters=4, noise=None, random_state=0).fit(X).labels_ >= 0).all()
 
 
 # -- what is returned ---------------------------------------------------------------------------
@@ -189,10 +189,10 @@ def noisy():
     return planted_axes(500, 10, n_clusters=3, dims=(3, 5), noise=0.1, random_state=4).X
 
 
-@pytest.mark.parametrize("outliers", ["far", "spheres", None])
+@pytest.mark.parametrize("noise", ["far", "spheres", None])
 @pytest.mark.parametrize("refine", [True, False])
-def test_result_is_consistent(noisy, outliers, refine):
-    finder = PROCLUS(n_clusters=3, avg_dims=3.7, outliers=outliers, refine=refine, random_state=1)
+def test_result_is_consistent(noisy, noise, refine):
+    finder = PROCLUS(n_clusters=3, avg_dims=3.7, noise=noise, refine=refine, random_state=1)
     finder.fit(noisy)
     masks, labels = np.asarray(finder.clustering_.subspaces.masks), finder.labels_
     assert finder.avg_dims_ == pytest.approx(11 / 3)
@@ -210,13 +210,13 @@ def test_result_is_consistent(noisy, outliers, refine):
     )
     nearest = away.argmin(axis=1)
     np.testing.assert_array_equal(labels[labels >= 0], nearest[labels >= 0])
-    if outliers == "far":
+    if noise == "far":
         limits = []
         for i, radius in enumerate(finder.radii_):
             typical = np.sort(away[(nearest == i) & (away[:, i] <= radius * (1 + 1e-12)), i])
             limits.append(3 * typical[len(typical) // 2])
         outside = away.min(axis=1) > np.array(limits)[nearest]
-    elif outliers == "spheres":
+    elif noise == "spheres":
         limits = [
             min(
                 segmental(finder.medoids_[i], finder.medoids_[j], masks[i])
@@ -250,7 +250,7 @@ def test_predict_tells_outliers(noisy):
 
 def test_restarts_never_make_it_worse():
     X = np.random.default_rng(0).uniform(size=(300, 6))
-    settings_ = {"n_clusters": 4, "avg_dims": 3, "outliers": None, "random_state": 3}
+    settings_ = {"n_clusters": 4, "avg_dims": 3, "noise": None, "random_state": 3}
     few, many = (PROCLUS(n_init=n, **settings_).fit(X).objective_ for n in (1, 8))
     assert many <= few
 
@@ -373,7 +373,7 @@ def test_time_limit():
         ({"avg_dims": "few"}, "avg_dims"),
         ({"medoid_factor": 40}, "medoid_factor=40"),
         ({"reach": 0.5}, "reach"),
-        ({"outliers": "some"}, "outliers"),
+        ({"noise": "some"}, "noise"),
         ({"n_clusters": 501}, "n_clusters=501"),
     ],
 )

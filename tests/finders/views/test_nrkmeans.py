@@ -287,7 +287,7 @@ def test_without_a_noise_space_all_directions_belong_to_views():
 
 def test_with_the_rank_rule_views_have_at_most_k_minus_1_dimensions():
     X, _ = planted_views(300, 12, n_clusters=(5, 3), random_state=0)
-    finder = NrKMeans((5, 3, 1), noise_rule="rank", random_state=0).fit(X)
+    finder = NrKMeans((5, 3, 1), noise_space="rank", random_state=0).fit(X)
     assert finder.dims_.tolist() == [4, 2, 6]
 
 
@@ -312,7 +312,7 @@ def test_outliers_are_left_out_of_a_view():
     rng = np.random.default_rng(0)
     far = rng.choice(400, 8, replace=False)
     X[far] += rng.normal(scale=60, size=(8, 6))
-    finder = NrKMeans((3, 3, 1), outliers=True, random_state=0).fit(X)
+    finder = NrKMeans((3, 3, 1), noise=True, random_state=0).fit(X)
     marked = (finder.label_matrix_ < 0).any(axis=1)
     assert marked[far].sum() >= 6
     assert marked.sum() <= 12

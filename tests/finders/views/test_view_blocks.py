@@ -49,8 +49,8 @@ def fitted(finder) -> dict[str, list[bytes]]:
 OPTIONS = {
     "plain": {},
     "in float64": {},
-    "outliers": {"outliers": True},
-    "all dimensions": {"noise_rule": "rank"},
+    "noise": {"noise": True},
+    "all dimensions": {"noise_space": "rank"},
     "no noise space": {"n_clusters": (4, 3)},
     "one view": {"n_clusters": 4},
     "one cluster": {"n_clusters": 1},

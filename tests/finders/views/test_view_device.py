@@ -66,7 +66,7 @@ def test_new_rows_on_the_device(views, of_numpy):
 
 
 def test_outliers_and_all_dimensions(views):
-    for options in ({"outliers": True}, {"noise_rule": "rank"}):
+    for options in ({"noise": True}, {"noise_space": "rank"}):
         here = NrKMeans((4, 3, 1), random_state=1, **options).fit(views)
         there = NrKMeans((4, 3, 1), random_state=1, **options).fit(xp.asarray(views))
         np.testing.assert_array_equal(to_numpy(there.label_matrix_), here.label_matrix_)

@@ -89,6 +89,9 @@ class CondEns(AlternativeFinder):
     - One alternative is found in the paper: ``n_alternatives`` is ours.
     - Always: local clusterings are weighted by the sizes of the known clusters; rows of no known
       cluster (−1) are clustered as one more.
+    - What that gains: mean 1 − NMI with the other 0.01 as published (nothing set), 0.01 by default,
+      on five generated tables (200 x 6, two views of three clusters, one of them known;
+      ``benchmarks/published.py``).
 
     References
     ----------

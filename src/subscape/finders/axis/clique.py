@@ -9,11 +9,13 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
+from subscape.arrays.blocks import Blocks
 from subscape.arrays.discretize import equal_width_edges
 from subscape.core.types import FloatArray
 from subscape.finders.axis.grid.bins import Grid, Items, UnitCluster, make_grid
 from subscape.finders.axis.grid.finder import GridFinder, clusters_of_all_units
 from subscape.finders.axis.grid.search import closed_search, levelwise_search, only_largest
+from subscape.finders.axis.selection import column_ends
 from subscape.finders.base import Watch
 
 __all__ = ["CLIQUE"]
@@ -97,6 +99,9 @@ class CLIQUE(GridFinder):
     - ``min_rows``, ``max_clusters`` and ``max_dims`` are ours, and so is a number of bins that
       depends on that of the rows (the paper's experiments have ``n_bins=10``).
     - Always: where the paper leaves the code length of a difference of 0 undefined, it is 0.
+    - What that gains: mean CE 0.92 as published (n_bins=10, density_threshold=0.05), 0.05 by
+      default, on five generated tables (300 x 12, four clusters of four features, a tenth of noise;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -150,13 +155,13 @@ class CLIQUE(GridFinder):
         self.max_time = max_time
         self.progress = progress
 
-    def _grid(self, X: FloatArray) -> Grid:
+    def _grid(self, X: FloatArray | Blocks) -> Grid:
         n_bins = self.n_bins
         if n_bins is None:
             n_bins = min(MOST_BINS, max(FEWEST_BINS, math.isqrt(len(X)) // 2))
         exceeded = math.floor(self.density_threshold * len(X))
         least = np.full(n_bins, max(exceeded + 1, self.min_rows), dtype=np.int64)
-        edges = equal_width_edges(X.min(axis=0), X.max(axis=0), n_bins)
+        edges = equal_width_edges(*column_ends(X), n_bins)
         return make_grid(X, list(edges), [least] * X.shape[1])
 
     def _clusters(self, grid: Grid, items: Items, watch: Watch) -> list[UnitCluster]:

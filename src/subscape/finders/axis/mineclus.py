@@ -103,6 +103,9 @@ class MineClus(BoxFinder):
       merges the others (``merge=True``, where ``n_clusters`` is given).
     - Large tables are sampled (``search_rows=None``: never).
     - ``avg_dims`` and ``overlap`` are ours.
+    - What that gains: mean CE 0.00 as published (n_clusters=4, alpha=0.1, beta=0.25, width=0.1),
+      0.00 by default, on five generated tables (300 x 12, four clusters of four features, a tenth
+      of noise; ``benchmarks/published.py``).
 
     References
     ----------

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
 from subscape.arrays.bitsets import WORD, count, intersection_counts, unpack
+from subscape.arrays.blocks import Blocks
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.subspaces import AxisSubspaces
 from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
@@ -19,7 +20,9 @@ from subscape.finders.base import Watch
 
 __all__ = [
     "Candidates",
+    "Ends",
     "bits_of_share",
+    "column_ends",
     "information",
     "interest",
     "log2_choose",
@@ -126,7 +129,7 @@ def interest(found: Candidates, n_rows: int) -> FloatArray:
 
 
 def nonredundant(
-    X: FloatArray, found: Candidates, max_clusters: int | None, watch: Watch
+    X: FloatArray | Blocks, found: Candidates, max_clusters: int | None, watch: Watch
 ) -> list[int]:
     """Choose clusters greedily by interest, leaving out those that repeat chosen ones.
 
@@ -179,7 +182,7 @@ def nonredundant(
 class _Chosen:
     """The clusters chosen so far, and what they cover."""
 
-    def __init__(self, X: FloatArray, found: Candidates) -> None:
+    def __init__(self, X: FloatArray | Blocks, found: Candidates) -> None:
         self.X, self.found = X, found
         self.n_rows, self.n_columns = X.shape
         n_words = -(-self.n_rows // WORD)
@@ -242,9 +245,55 @@ class _Chosen:
         further = np.flatnonzero(mask & ~self.masks[k])
         if (self.masks[k] & ~mask).any() or len(further) == 0:
             return False
-        inner = self.X[np.ix_(unpack(rows, self.n_rows), further)]
-        outer = self.X[np.ix_(unpack(self.rows[k], self.n_rows), further)]
-        inside = (outer >= inner.min(axis=0)) & (outer <= inner.max(axis=0))
-        share = count(rows & self.rows[k]) / len(outer)
-        gain = information(share, inside.mean(axis=0).prod(), len(outer))
-        return bool(gain > cost)
+        inner, outer = unpack(rows, self.n_rows), unpack(self.rows[k], self.n_rows)
+        n_outer = int(outer.sum())
+        share = count(rows & self.rows[k]) / n_outer
+        inside = _inside_counts(self.X, inner, outer, further) / n_outer
+        return bool(information(share, inside.prod(), n_outer) > cost)
+
+
+def _inside_counts(
+    X: FloatArray | Blocks, inner: BoolArray, outer: BoolArray, columns: NDArray[np.integer]
+) -> IntArray:
+    """In each column, how many of the outer rows lie within the ends of the inner ones."""
+    if not isinstance(X, Blocks):
+        ends = column_ends(X[np.ix_(inner, columns)])
+        values = X[np.ix_(outer, columns)]
+        return np.asarray(((values >= ends[0]) & (values <= ends[1])).sum(axis=0))
+
+    def own_ends(block: FloatArray, rows: slice, own: BoolArray) -> Ends:
+        values = block[np.ix_(own, columns)]
+        return Ends(values.min(axis=0, initial=np.inf), values.max(axis=0, initial=-np.inf))
+
+    found = X.fold(own_ends, reads=(inner,))
+    low, high = found.low, found.high
+
+    def inside(block: FloatArray, rows: slice, own: BoolArray) -> IntArray:
+        values = block[np.ix_(own, columns)]
+        return np.asarray(((values >= low) & (values <= high)).sum(axis=0))
+
+    return X.fold(inside, reads=(outer,))
+
+
+class Ends:
+    """Smallest and largest values of columns; the sum of two holds both."""
+
+    def __init__(self, low: FloatArray, high: FloatArray) -> None:
+        self.low, self.high = low, high
+
+    def __add__(self, other: Ends) -> Ends:
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+def column_ends(X: FloatArray | Blocks) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest value of each column of a table without missing values.
+
+    >>> import numpy as np
+    >>> from subscape.finders.axis.selection import column_ends
+    >>> column_ends(np.array([[1.0, 5.0], [2.0, 3.0]]))
+    (array([1., 3.]), array([2., 5.]))
+    """
+    if isinstance(X, Blocks):
+        low, high, _ = X.ranges
+        return low, high
+    return X.min(axis=0), X.max(axis=0)

@@ -501,7 +501,13 @@ class LatentClasses(SubspaceFinder):
         return descent.expect(found.weights[:, None], found.log_shares[None])[0][:, 0].T
 
     def predict(self, X: ArrayLike) -> IntArray:
-        """The likeliest class of rows, which may have missing cells."""
+        """The likeliest class of rows, which may have missing cells.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+            Numbers of the classes, from 0.
+        """
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
 

@@ -24,8 +24,8 @@ __all__ = ["DensityView", "Place", "density_views", "screened_pairs", "stands_ou
 
 
 #: Up to so many columns all pairs are looked at; of more, so many pairs that depend on each other.
-MOST_COLUMNS = 12
-MOST_PAIRS = 66
+MOST_COLUMNS = 4
+MOST_PAIRS = 10
 #: Cells per column in which dependence is seen: with 100 rows each still holds about three.
 CELLS = 6
 #: Principal directions of which pairs are looked at.
@@ -33,8 +33,8 @@ PRINCIPAL = 4
 #: All columns together are looked at if they are no more than this.
 MOST_TOGETHER = 10
 #: Rows for the first look, and places that are looked at closely; rows for that.
-FIRST_ROWS = 400
-CLOSE_LOOKS = 3
+FIRST_ROWS = 300
+CLOSE_LOOKS = 2
 MOST_ROWS = 2000
 #: Most columns that a place grows to.
 MOST_GROWN = 4

@@ -14,8 +14,9 @@ from subscape.core.checks import check_names
 from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.convert import label_matrix
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
+from subscape.core.memberships import DistantMemberships
 from subscape.core.types import FloatArray
-from subscape.finders.base import Found, SubspaceFinder, Watch
+from subscape.finders.base import Found, SubspaceFinder, Watch, codes_of
 from subscape.parallel.threads import one_thread
 
 __all__ = ["Found", "MultiClusteringFinder", "Watch", "found_several"]
@@ -83,7 +84,7 @@ class MultiClusteringFinder(SubspaceFinder):
             for each in self.given_
         )
         self.clusterings_ = (self.clustering_, *(self._named(each) for each in found.others))
-        self.label_matrix_ = label_matrix(self.clusterings_, np.int32)
+        self.label_matrix_ = matrix_where_it_is(self.clusterings_)
 
     def _references(
         self, X: FloatArray, n_clusters: int, seed: np.random.SeedSequence
@@ -95,6 +96,15 @@ class MultiClusteringFinder(SubspaceFinder):
         if not self.given_:
             self.given_ = (kmeans_clustering(X, n_clusters, seed),)
         return self.given_
+
+
+def matrix_where_it_is(clusterings: tuple[SubspaceClustering, ...]) -> Any:
+    """(n, number of clusterings) labels, as a Dask array where they lie on a cluster."""
+    if not isinstance(clusterings[0].members, DistantMemberships):
+        return label_matrix(clusterings, np.int32)
+    import dask.array as da
+
+    return da.stack([codes_of(each).to_dask(np.int32) for each in clusterings], axis=1)
 
 
 def kmeans_clustering(

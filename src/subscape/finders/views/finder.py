@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -16,10 +16,12 @@ from subscape.arrays.blocks import Blocks, as_blocks, device_twin, fold, is_sour
 from subscape.arrays.device.array_api import beside, from_numpy, shared_namespace, to_numpy
 from subscape.arrays.device.blocks import DeviceBlocks, map_on_device
 from subscape.arrays.device.moments import group_means_on_device
+from subscape.arrays.row_values import handed_out
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import count
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IntArray
+from subscape.finders.base import codes_of
 from subscape.finders.views.nrkmeans.device_rows import DeviceRows
 from subscape.finders.views.nrkmeans.finish import (
     basis_of,
@@ -203,7 +205,8 @@ class ViewFinder(  # type: ignore[call-arg]  # scikit-learn has no hints
         self.components_ = tuple(basis_of(each) for each in self.clusterings_)
         if in_blocks:
             sizes = [each.n_clusters for each in self.clusterings_]
-            self.cluster_centers_ = means_in_views(blocks, self.label_matrix_, sizes)
+            labels = [codes_of(each) for each in self.clusterings_]
+            self.cluster_centers_ = means_in_views(blocks, labels, sizes)
         else:
             wide = np.asarray(table, dtype=np.float64)
             self.cluster_centers_ = tuple(means(wide, each) for each in self.clusterings_)
@@ -296,11 +299,15 @@ def lifted(rows: FloatArray, lift: FloatArray | None) -> FloatArray:
     return rows if lift is None else rows @ lift
 
 
-def in_pieces(table: FloatArray | Blocks) -> Iterable[tuple[slice, FloatArray]]:
-    """The rows at once, or those of a source block by block, as float64."""
-    if isinstance(table, Blocks):
-        return table.map(lambda block: block)
-    return [(slice(0, len(table)), table)]
+def row_by_row(
+    function: Callable[[FloatArray], Any], table: FloatArray | Blocks, dtype: Any, width: int
+) -> Any:
+    """What is computed from the rows, at once or block by block of a source, as float64."""
+    if not isinstance(table, Blocks):
+        return function(table)
+    wide = table.map(lambda block: block)
+    found = wide.mapped(lambda block, rows: function(block), dtype, (width,))
+    return handed_out(found, dtype)
 
 
 # -- passes over new rows, and over all rows for the centres ---------------------------------------
@@ -316,8 +323,7 @@ def coordinates_on_device(X: DeviceBlocks, directions: FloatArray) -> Any:
 @device_twin(coordinates_on_device)
 def coordinates(X: FloatArray | Blocks, directions: FloatArray) -> FloatArray:
     """Where the rows lie along some directions."""
-    parts = [block @ directions for _, block in in_pieces(X)]
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+    return row_by_row(lambda block: block @ directions, X, np.float64, directions.shape[1])
 
 
 def nearest_in_bases_on_device(
@@ -338,37 +344,38 @@ def nearest_in_bases(
     X: FloatArray | Blocks, middle: FloatArray, bases: list[FloatArray], centres: list[FloatArray]
 ) -> IntArray:
     """(n, S) number of the nearest centre of each row in each view."""
-    found = []
-    for basis, inside in zip(bases, centres, strict=True):
-        lengths = np.einsum("ij,ij->i", inside, inside)
-        parts = [
-            (lengths - 2 * ((block - middle) @ basis) @ inside.T).argmin(axis=1)
-            for _, block in in_pieces(X)
+    lengths = [np.einsum("ij,ij->i", inside, inside) for inside in centres]
+
+    def nearest(block: FloatArray) -> IntArray:
+        found = [
+            (length - 2 * ((block - middle) @ basis) @ inside.T).argmin(axis=1)
+            for length, basis, inside in zip(lengths, bases, centres, strict=True)
         ]
-        found.append(np.concatenate(parts))
-    return np.column_stack(found)
+        return np.column_stack(found)
+
+    return row_by_row(nearest, X, np.int64, len(bases))
 
 
 def means_in_views_on_device(
-    X: DeviceBlocks, labels: NDArray[np.int32], sizes: list[int]
+    X: DeviceBlocks, labels: list[Any], sizes: list[int]
 ) -> tuple[FloatArray, ...]:
     """:func:`means_in_views` where the table lies."""
     return tuple(
-        group_means_on_device(X, own, size) for own, size in zip(labels.T, sizes, strict=True)
+        group_means_on_device(X, own, size) for own, size in zip(labels, sizes, strict=True)
     )
 
 
 @device_twin(means_in_views_on_device)
-def means_in_views(
-    X: Blocks, labels: NDArray[np.int32], sizes: list[int]
-) -> tuple[FloatArray, ...]:
-    """Means of the clusters of all views; one pass."""
+def means_in_views(X: Blocks, labels: list[Any], sizes: list[int]) -> tuple[FloatArray, ...]:
+    """Means of the clusters of all views, given the labels of each; one pass."""
     low, above = X.ranges.low, X.means
     numbers = [np.array([size], dtype=np.intp) for size in sizes]
 
-    def sums(block: FloatArray, rows: slice) -> tuple[CellSums, ...]:
-        own = np.ascontiguousarray(labels[rows].T)[:, :, None]
-        return tuple(cell_sums(block, *each) for each in zip(own, numbers, strict=True))
+    def sums(block: FloatArray, rows: slice, *own: Any) -> tuple[CellSums, ...]:
+        return tuple(
+            cell_sums(block, np.ascontiguousarray(each, np.int32)[:, None], number)
+            for each, number in zip(own, numbers, strict=True)
+        )
 
-    found = fold(sums, X.recentred(low, above))
+    found = fold(sums, X.recentred(low, above), reads=labels)
     return tuple(each.sums / each.counts[:, None] + above + low for each in found)

@@ -19,8 +19,11 @@ from .profile import DensityProfile
 
 VARIANTS = ("containment", "cosine")
 SIZES = ("as_is", "scaled", "sampled")
-MATCHINGS = ("pairs", "merged")
+MATCHINGS = ("pairs", "merged", "weighted")
 KERNELS = ("linear", "polynomial", "rbf")
+
+#: Rounds in which the weights of all pairs are brought to their sums.
+ROUNDS = 100
 
 #: Above this, a similarity may be 1 but for rounding.
 NEARLY = 1.0 - 1e-9
@@ -39,6 +42,8 @@ class ProfileMatch(NamedTuple):
         Matched clusters of the two sides.
     products : array of shape (n_clusters_a, n_clusters_b)
         Product of every pair of clusters (M).
+    weights : array of shape (n_clusters_a, n_clusters_b) or None
+        With ``matching="weighted"``, how much every pair counts.
     """
 
     similarity: float
@@ -46,6 +51,7 @@ class ProfileMatch(NamedTuple):
     square_b: float
     pairs: IndexArray
     products: FloatArray
+    weights: FloatArray | None = None
 
     def _repr_html_(self) -> str:
         return fields_card(self)
@@ -79,10 +85,13 @@ def adco_similarity(
         Where one side has more points, its similarity is low for that alone. "sampled" draws as
         many points from it as the other has, each cluster in proportion; "scaled" takes the mean
         of such samples, which needs no chance.
-    matching : {"pairs", "merged"}, default="pairs"
+    matching : {"pairs", "merged", "weighted"}, default="pairs"
         "pairs": clusters are matched one to one, and those left over count as not matched.
         "merged": the clusters of the side that has more join the cluster of the other side they
-        have most in common with, and are then one cluster.
+        have most in common with, and are then one cluster. "weighted": every pair of clusters
+        contributes, by weights in proportion to their product that add up to one for each cluster
+        of the side with fewer, and to the same for each of the other. Never more than "pairs"; a
+        profile has 1 with itself only if its clusters share no bin.
     kernel : {"linear", "polynomial", "rbf"}, default="linear"
         Products of whole profiles; "polynomial" takes (product + 1)² and "rbf"
         exp(−‖difference‖² / larger square) instead. Both stretch the scale and keep the order.
@@ -96,8 +105,8 @@ def adco_similarity(
 
     Notes
     -----
-    A cluster without points changes nothing. "scaled", "merged" and "rbf" are ours; the paper
-    names merging and kernels as an outlook.
+    A cluster without points changes nothing. "scaled", "merged", "weighted" and "rbf" are ours; the
+    paper names merging, weights for all pairs and kernels as an outlook, without formulas.
 
     References
     ----------
@@ -225,6 +234,16 @@ def match_profiles(
     products = (other @ one.T).T if turned else one @ other.T
     if matching == "merged" and products.shape[0] != products.shape[1]:
         return _merged(one, other, products)
+    if matching == "weighted":
+        weights = pair_weights(products.T).T if turned else pair_weights(products)
+        return ProfileMatch(
+            fsum((weights * products).ravel()),
+            _square(one),
+            _square(other),
+            np.argwhere(weights > 0),
+            products,
+            weights,
+        )
     if turned:
         columns, rows = linear_sum_assignment(products.T, maximize=True)
         order = np.argsort(rows)
@@ -238,6 +257,42 @@ def match_profiles(
         np.column_stack([rows, columns]),
         products,
     )
+
+
+def pair_weights(products: FloatArray) -> FloatArray:
+    """Weights of all pairs, in proportion to their products but for factors of rows and columns.
+
+    They add up to one for each cluster of the side with fewer of them, and to the same for each of
+    the other side, or to less where clusters have nothing in common with any other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair_weights(np.array([[9.0, 3.0], [1.0, 3.0]])).round(3).tolist()
+    [[0.75, 0.25], [0.25, 0.75]]
+    >>> pair_weights(np.array([[5.0, 0.0, 0.0], [0.0, 2.0, 2.0]])).sum(axis=1).tolist()
+    [0.6666666666666666, 1.0]
+    """
+    if products.shape[0] > products.shape[1]:
+        return pair_weights(products.T).T
+    some = np.ix_(products.any(axis=1), products.any(axis=0))
+    if products[some].size < products.size:
+        # Those that have nothing in common with any other are as if they were not there.
+        weights = np.zeros_like(products)
+        weights[some] = pair_weights(products[some]) if products[some].size else 0.0
+        return weights
+    share = products.shape[0] / products.shape[1]
+    # Factors of rows don't matter: large counts stay in range.
+    weights = products / np.maximum(products.max(axis=1, keepdims=True), np.finfo(float).tiny)
+    for _ in range(ROUNDS):
+        weights = _to_sum(_to_sum(weights, 0, share), 1, 1.0)
+    # Where there is no solution, sums are kept from above.
+    return np.asarray(weights * np.minimum(1, share / np.maximum(weights.sum(axis=0), share)))
+
+
+def _to_sum(weights: FloatArray, axis: int, total: float) -> FloatArray:
+    sums = weights.sum(axis=axis, keepdims=True)
+    return np.asarray(weights * np.divide(total, sums, out=np.zeros_like(sums), where=sums > 0))
 
 
 def adco_matrix(profiles: Sequence[DensityProfile], **options: Any) -> FloatArray:

@@ -214,6 +214,13 @@ class Bins:
     def block(self, attribute: int | str) -> slice:
         """The bins of one attribute, given by position or name.
 
+        Returns
+        -------
+        slice
+            Their places among the bins of all attributes.
+
+        Examples
+        --------
         >>> Bins(["a", "b"], [[0, 1, 2], [0, 3]]).block("b")
         slice(2, 3, None)
         """
@@ -240,6 +247,11 @@ class Bins:
         """These bins, with any new levels of a table's nominal attributes, and its values in them.
 
         Codes of levels are turned into the positions that these bins give them.
+
+        Returns
+        -------
+        tuple of Bins and array or blocks
+            The bins, and of every value the place of its bin or level.
         """
         if found.names != self.names:
             refuse_attributes(self.names, found.names, "the bins", "the table")
@@ -269,7 +281,12 @@ class Bins:
     # -- keeping them ---------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold; see :meth:`from_dict`."""
+        """Plain values that JSON can hold; see :meth:`from_dict`.
+
+        Returns
+        -------
+        dict
+        """
         # JSON has no infinite numbers; as text they are read back all the same.
         edges = [
             None if edge is None else [e if isfinite(e) else str(e) for e in edge.tolist()]
@@ -287,6 +304,12 @@ class Bins:
     def from_dict(cls, kept: Mapping[str, Any]) -> Bins:
         """The bins that :meth:`to_dict` wrote down.
 
+        Returns
+        -------
+        Bins
+
+        Examples
+        --------
         >>> bins = Bins(["a"], [[0.0, 0.1, 1.0]])
         >>> Bins.from_dict(bins.to_dict()) == bins
         True
@@ -314,7 +337,12 @@ class Bins:
         return hash((self.names, self.levels, self.missing_bin, self.total))
 
     def same_edges(self, other: Bins) -> bool:
-        """Whether the numeric attributes are cut alike."""
+        """Whether the numeric attributes are cut alike.
+
+        Returns
+        -------
+        bool
+        """
         pairs = zip(self.edges, other.edges, strict=True)
         return len(self.edges) == len(other.edges) and all(
             (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))

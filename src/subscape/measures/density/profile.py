@@ -19,11 +19,13 @@ from subscape.arrays.device.array_api import from_numpy
 from subscape.arrays.device.blocks import DeviceBlocks, same_device
 from subscape.arrays.device.counts import MOST_LIMITS, count_in_bins_on_device
 from subscape.arrays.device.sums import one_hot
+from subscape.arrays.remote.blocks import RemoteBlocks, labels_beside
+from subscape.arrays.remote.rows import RemoteRows
 from subscape.core.checks import frozen
 from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import FileFormatError, ShapeMismatchError, SubscapeError, count
 from subscape.core.markup import card
-from subscape.core.memberships import Memberships
+from subscape.core.memberships import DistantMemberships, Memberships
 from subscape.core.types import IntArray
 from subscape.files.atomic import write_atomically
 
@@ -181,13 +183,24 @@ class DensityProfile:
         return float(np.square(self.counts.astype(np.float64)).sum())
 
     def attribute(self, name: int | str) -> NDArray[Any]:
-        """Counts of one attribute, of shape (n_clusters, its bins)."""
+        """Counts of one attribute, of shape (n_clusters, its bins).
+
+        Returns
+        -------
+        array of shape (n_clusters, bins of the attribute)
+        """
         return np.asarray(self.counts[:, self.bins.block(name)])
 
     # -- changing it ----------------------------------------------------------------------------
 
     def select(self, clusters: Any) -> DensityProfile:
-        """Profile of these clusters, in this order."""
+        """Profile of these clusters, in this order.
+
+        Returns
+        -------
+        DensityProfile
+            With the same bins.
+        """
         return DensityProfile(self.counts[clusters], self.bins, self.sizes[clusters], self.n_rows)
 
     def sampled(self, n_points: int, random_state: Any = None) -> DensityProfile:
@@ -234,7 +247,12 @@ class DensityProfile:
     # -- keeping it -----------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values that JSON can hold, without any point; see :meth:`from_dict`."""
+        """Plain values that JSON can hold, without any point; see :meth:`from_dict`.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "format": FORMAT,
             "bins": self.bins.to_dict(),
@@ -247,6 +265,12 @@ class DensityProfile:
     def from_dict(cls, kept: Mapping[str, Any]) -> DensityProfile:
         """The profile that :meth:`to_dict` wrote down.
 
+        Returns
+        -------
+        DensityProfile
+
+        Examples
+        --------
         >>> profile = DensityProfile.of([[1.0], [2.0], [3.0]], [0, 0, 1], bins=2)
         >>> DensityProfile.from_dict(profile.to_dict()) == profile
         True
@@ -266,13 +290,23 @@ class DensityProfile:
             raise FileFormatError(f"the density profile is damaged: {error}") from None
 
     def save(self, path: str | os.PathLike[str], *, force: bool = False) -> Path:
-        """Write the profile to a JSON file, whole or not at all; see :meth:`load`."""
+        """Write the profile to a JSON file, whole or not at all; see :meth:`load`.
+
+        Returns
+        -------
+        Path
+            Where it was written.
+        """
         text = json.dumps(self.to_dict(), allow_nan=False).encode()
         return write_atomically(path, lambda stream: _write(stream, text), force=force)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> DensityProfile:
         """Read a profile that :meth:`save` wrote.
+
+        Returns
+        -------
+        DensityProfile
 
         Examples
         --------
@@ -366,6 +400,9 @@ def placed(
     check_choice("missing", missing, MISSING)
     found = attributes_of(X, nominal, "DensityProfile")
     same_device(found.values, labels=clustering)
+    clustering = labels_beside(found.values, clustering)
+    if isinstance(clustering, RemoteRows):
+        clustering = SubspaceClustering.from_labels(clustering, n_features=len(found.names))
     given = as_clustering(clustering)
     if given.n_rows != len(found.values):
         raise ShapeMismatchError(
@@ -410,8 +447,18 @@ def _counts_on_device(values: DeviceBlocks, bins: Bins, members: Memberships) ->
 def counts_of(values: NDArray[Any] | Blocks, bins: Bins, members: Memberships) -> NDArray[Any]:
     """Points of each cluster in each bin: whole numbers where memberships are hard."""
     limits, starts = bins.limits
+    number, missing_bin = members.n_clusters, bins.missing_bin
+    counts = np.zeros((number, bins.total), np.int64)
+    if isinstance(values, RemoteBlocks):
+        beside = _beside_rows(members)
+        counts = counts + values.fold(
+            lambda block, rows, own: count_in_bins(
+                block, limits, starts, *_clusters_of_rows(own), number, missing_bin
+            ),
+            reads=(beside,),
+        )
+        return counts if members.is_hard else counts * UNIT
     row_starts, clusters, units = _by_row(members)
-    counts = np.zeros((members.n_clusters, bins.total), np.int64)
     whole = slice(0, members.n_rows)
     for rows, block in values if isinstance(values, Blocks) else [(whole, values)]:
         inside = row_starts[rows.start : rows.stop + 1]
@@ -423,10 +470,38 @@ def counts_of(values: NDArray[Any] | Blocks, bins: Bins, members: Memberships) -
             inside - inside[0],
             clusters[entries],
             units[entries],
-            members.n_clusters,
-            bins.missing_bin,
+            number,
+            missing_bin,
         )
     return counts if members.is_hard else counts * UNIT
+
+
+def _beside_rows(members: Memberships) -> Any:
+    """What tells the clusters of each row on a cluster: their number, or (n, k) units."""
+    if isinstance(members, DistantMemberships):
+        return members.distant
+    if members.is_hard and members.clusters_per_row().max(initial=0) <= 1:
+        return members.codes()
+    units = np.zeros((members.n_rows, members.n_clusters), np.int64)
+    ones = np.ones(len(members.indices)) if members.values is None else members.values
+    per = 1 if members.is_hard else UNIT
+    units[members.indices, members.clusters()] = np.rint(ones.astype(np.float64) / per)
+    return units
+
+
+def _clusters_of_rows(
+    own: NDArray[Any],
+) -> tuple[IntArray, NDArray[np.int32], IntArray]:
+    """:func:`_by_row` of what lies beside a block."""
+    if own.ndim == 1:
+        inside = own >= 0
+        starts = np.concatenate([[0], np.cumsum(inside)]).astype(np.int64)
+        return starts, own[inside].astype(np.int32), np.empty(0, np.int64)
+    rows, clusters = np.nonzero(own)
+    starts = np.searchsorted(rows, np.arange(len(own) + 1)).astype(np.int64)
+    units = own[rows, clusters]
+    hard = bool((units == 1).all())
+    return starts, clusters.astype(np.int32), np.empty(0, np.int64) if hard else units
 
 
 def _shares_on_device(values: DeviceBlocks, members: Memberships) -> Callable[[slice], Any]:

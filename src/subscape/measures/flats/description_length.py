@@ -12,12 +12,15 @@ from scipy.special import gammaln
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.markup import fields_card
+from subscape.core.memberships import DistantMemberships
 from subscape.core.types import BoolArray, FloatArray, IntArray
 
 from .fitting import (
+    AnyPart,
     FittedFlat,
     Moments,
     Part,
+    WholePart,
     clustering_of,
     fit_flats,
     moments_of,
@@ -153,7 +156,7 @@ def description_length(
     table = streamed(X, "description_length")
     given = clustering_of(clustering, table, X)
     plan = planned_flats(given, flat_dims)
-    everything = moments_of(table, Part(np.arange(len(table), dtype=np.int32), None))
+    everything = moments_of(table, WholePart(len(table)))
     refuse_bad_sums(X, "description_length", [everything])
     parts = _shared(parts_of(given), given)
     flats = fit_flats(table, parts, plan.dims, plan.masks)
@@ -193,9 +196,9 @@ def _step(table: Moments, precision: float | None, by_feature: bool) -> FloatArr
     return np.where(spread > 0, np.sqrt(spread) / STEPS, 1.0)
 
 
-def _shared(parts: list[Part], clustering: SubspaceClustering) -> list[Part]:
+def _shared(parts: list[AnyPart], clustering: SubspaceClustering) -> list[AnyPart]:
     """Memberships that add up to 1 for every row that is in any cluster."""
-    if clustering.is_row_disjoint:
+    if isinstance(clustering.members, DistantMemberships) or clustering.is_row_disjoint:
         return parts
     members = clustering.members
     totals = np.bincount(members.indices, members.values, minlength=members.n_rows)
@@ -208,7 +211,7 @@ def _shared(parts: list[Part], clustering: SubspaceClustering) -> list[Part]:
     ]
 
 
-def _assignment_bits(clustering: SubspaceClustering, parts: list[Part], noise: float) -> float:
+def _assignment_bits(clustering: SubspaceClustering, parts: list[AnyPart], noise: float) -> float:
     """Sizes of the clusters, and which of the partitions with these sizes it is."""
     n, number = clustering.n_rows, len(parts)
     sizes = np.array([*(part.weight for part in parts), noise])

@@ -41,7 +41,12 @@ class EncodedCluster(NamedTuple):
     coordinates: FloatArray
 
     def reconstruction(self) -> FloatArray:
-        """The rows as the flat has them, (m, n_features)."""
+        """The rows as the flat has them, (m, n_features).
+
+        Returns
+        -------
+        array of shape (m, n_features)
+        """
         if self.basis is not None:
             return np.asarray(self.coordinates @ self.basis + self.origin)
         result = np.tile(self.origin, (len(self.rows), 1))

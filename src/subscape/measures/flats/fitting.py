@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,13 +15,15 @@ from subscape.arrays.blocks import (
     check_blocks,
     device_twin,
     is_source,
-    one_blas_thread,
 )
 from subscape.arrays.device.blocks import DeviceBlocks, same_device
 from subscape.arrays.device.moments import moments_on_device
+from subscape.arrays.remote.blocks import RemoteBlocks, labels_beside
+from subscape.arrays.row_values import Listed, farthest_row, fold_rows
 from subscape.core.checks import check_names, check_table
 from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
+from subscape.core.memberships import DistantMemberships
 from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.tables.table import Table
@@ -100,6 +103,7 @@ def clustering_of(given: Any, table: Numbers, X: Any = None) -> SubspaceClusteri
     ``X`` is what the table was read from: where both have names they must be the same.
     """
     same_device(table, labels=given)
+    given = labels_beside(table, given)
     whole = isinstance(given, SubspaceClustering) or hasattr(given, "clustering_")
     if whole or np.ndim(given) != 1:
         clustering = as_clustering(given)
@@ -115,9 +119,12 @@ def clustering_of(given: Any, table: Numbers, X: Any = None) -> SubspaceClusteri
     return clustering
 
 
-def parts_of(clustering: SubspaceClustering) -> list[Part]:
+def parts_of(clustering: SubspaceClustering) -> list[AnyPart]:
     """Rows of each cluster."""
     members = clustering.members
+    if isinstance(members, DistantMemberships):
+        sizes = members.sizes()
+        return [DistantPart(members.distant, k, int(sizes[k])) for k in range(len(sizes))]
     return [
         Part(
             members.rows(k),
@@ -127,8 +134,11 @@ def parts_of(clustering: SubspaceClustering) -> list[Part]:
     ]
 
 
-def noise_part(clustering: SubspaceClustering) -> Part:
+def noise_part(clustering: SubspaceClustering) -> AnyPart:
     """Rows in no cluster."""
+    members = clustering.members
+    if isinstance(members, DistantMemberships):
+        return DistantPart(members.distant, -1, members.n_rows - int(members.indptr[-1]))
     lonely = np.flatnonzero(clustering.members.clusters_per_row() == 0)
     return Part(lonely.astype(np.int32), None)
 
@@ -183,7 +193,7 @@ def relevant_features(clustering: SubspaceClustering) -> BoolArray | None:
 # -- flats --------------------------------------------------------------------------------------
 
 
-def fit_flat(table: Numbers, part: Part, dim: int, mask: BoolArray | None = None) -> FittedFlat:
+def fit_flat(table: Numbers, part: AnyPart, dim: int, mask: BoolArray | None = None) -> FittedFlat:
     """The flat of this dimension through the mean that leaves the smallest squared residual.
 
     Parameters
@@ -200,7 +210,7 @@ def fit_flat(table: Numbers, part: Part, dim: int, mask: BoolArray | None = None
 
 def fit_flats(
     table: Numbers,
-    parts: Sequence[Part],
+    parts: Sequence[AnyPart],
     dims: Sequence[int] | IntArray,
     masks: BoolArray | None = None,
 ) -> list[FittedFlat]:
@@ -208,7 +218,7 @@ def fit_flats(
     p = table.shape[1]
     oriented = [masks is None and dim not in (0, p) for dim in dims]
     products = [
-        full and _by_covariance(len(part.rows), p, int(dim))
+        full and _by_covariance(part.n_rows, p, int(dim))
         for full, part, dim in zip(oriented, parts, dims, strict=True)
     ]
     flats = []
@@ -235,12 +245,12 @@ def _is_huge(m: int, p: int, many: int) -> bool:
     return min(m, p) > WIDEST_DENSE and many <= min(m, p) // 20
 
 
-def spectrum_of(table: Numbers, part: Part) -> tuple[Moments, FloatArray]:
+def spectrum_of(table: Numbers, part: AnyPart) -> tuple[Moments, FloatArray]:
     """Mean and variances of the columns, and all variances along the main directions, descending.
 
     Directions in which so many rows can't differ are left out: their variances are 0.
     """
-    p, m = table.shape[1], len(part.rows)
+    p, m = table.shape[1], part.n_rows
     if m <= p:
         moments = moments_of(table, part)
         rows = _rows(table, part, moments.mean)
@@ -253,10 +263,10 @@ def spectrum_of(table: Numbers, part: Part) -> tuple[Moments, FloatArray]:
 
 
 def _leading(
-    table: Numbers, part: Part, dim: int, sums: Sums, products: bool
+    table: Numbers, part: AnyPart, dim: int, sums: Sums, products: bool
 ) -> tuple[FloatArray, FloatArray, float]:
     """Largest variances, their directions, and the sum of all other variances."""
-    p, m = table.shape[1], len(part.rows)
+    p, m = table.shape[1], part.n_rows
     many = min(dim, p, m - 1)
     moments = sums.moments()
     if many < 1:
@@ -286,14 +296,14 @@ def _unfit(p: int) -> tuple[FloatArray, FloatArray, float]:
     return np.zeros(0), np.zeros((p, 0)), np.nan
 
 
-def _rows(table: Numbers, part: Part, centre: FloatArray) -> FloatArray:
+def _rows(table: Numbers, part: AnyPart, centre: FloatArray) -> FloatArray:
     """All rows of a part, centred, times the root of their memberships."""
     rows = table.take(part.rows, axis=0).astype(np.float64) - centre
     return rows if part.memberships is None else rows * np.sqrt(part.memberships)[:, None]
 
 
 def _lanczos(
-    table: Numbers, part: Part, moments: Moments, many: int
+    table: Numbers, part: AnyPart, moments: Moments, many: int
 ) -> tuple[FloatArray, FloatArray]:
     """A few leading directions of a table that is both long and wide: no (p, p) array."""
     from scipy.sparse.linalg import LinearOperator, eigsh
@@ -337,9 +347,67 @@ class Part(NamedTuple):
     memberships: FloatArray | None
 
     @property
+    def n_rows(self) -> int:
+        return len(self.rows)
+
+    @property
     def weight(self) -> float:
         """Number of rows, or their summed memberships."""
         return float(len(self.rows) if self.memberships is None else self.memberships.sum())
+
+    @property
+    def first(self) -> int:
+        """The first row."""
+        return int(self.rows[0])
+
+
+class WholePart(NamedTuple):
+    """All rows of a table."""
+
+    n_rows: int
+    memberships: None = None
+    first: int = 0
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        return np.arange(self.n_rows, dtype=np.int32)
+
+    @property
+    def weight(self) -> float:
+        return float(self.n_rows)
+
+
+class DistantPart(NamedTuple):
+    """Rows of a cluster, or of the noise (−1), whose numbers lie on other machines."""
+
+    codes: Any
+    number: int
+    n_rows: int
+    memberships: None = None
+
+    @property
+    def rows(self) -> NDArray[np.int32]:
+        """Their numbers, brought here."""
+        number = self.number
+        found = fold_rows(
+            lambda rows, own: Listed([np.flatnonzero(own == number) + rows.start]),
+            self.codes,
+            step=len(self.codes),
+        )
+        return np.concatenate(found.entries).astype(np.int32)
+
+    @property
+    def weight(self) -> float:
+        return float(self.n_rows)
+
+    @property
+    def first(self) -> int:
+        number = self.number
+        return farthest_row(lambda rows, own: (own == number).astype(float), self.codes)[1]
+
+
+#: Some rows of a table, wherever their numbers lie.
+AnyPart = Part | WholePart | DistantPart
 
 
 class Moments(NamedTuple):
@@ -356,7 +424,7 @@ class Moments(NamedTuple):
             return float(self.variances.sum() + np.square(self.mean).sum())
 
 
-def blocks(table: Numbers, part: Part) -> Iterator[tuple[FloatArray, FloatArray | None]]:
+def blocks(table: Numbers, part: AnyPart) -> Iterator[tuple[FloatArray, FloatArray | None]]:
     """Rows of a part as float64, and their memberships, block by block.
 
     A block may be written to, and is overwritten by the next one.
@@ -390,7 +458,7 @@ def _step(p: int) -> int:
 
 
 def _dealt(
-    table: Blocks, parts: Sequence[Part]
+    table: Blocks, parts: Sequence[AnyPart]
 ) -> Iterator[tuple[int, FloatArray, FloatArray | None]]:
     """Number of the part, block and memberships, for all parts in one pass over the table.
 
@@ -431,26 +499,22 @@ def _dealt(
 class Sums:
     """First and second moments of a part, while its blocks come in."""
 
-    def __init__(self, part: Part, p: int, products: bool) -> None:
+    def __init__(self, part: AnyPart, p: int, products: bool) -> None:
         self._weight = part.weight
         self._shift: FloatArray | None = None
         self._first, self._second = np.zeros(p), np.zeros(p)
         self._full = products
         self._products = np.zeros((p, p) if products else (0, 0))
 
-    def add(self, block: FloatArray, memberships: FloatArray | None) -> None:
-        if self._shift is None:
-            # Sums about a point among the rows lose no digits to a large offset.
-            self._shift = block.mean(axis=0)
-        block -= self._shift
-        ones = np.ones(len(block)) if memberships is None else memberships
-        self._first += ones @ block
-        if not self._full:
-            self._second += ones @ np.square(block, out=block)
-            return
-        if memberships is not None:
-            block *= np.sqrt(memberships)[:, None]
-        self._products += block.T @ block
+    def begin(self, shift: FloatArray) -> None:
+        """Sums about a point among the rows lose no digits to a large offset."""
+        self._shift = shift
+
+    def add(self, first: FloatArray, second: FloatArray) -> None:
+        """Take up the sums over the rows of a block, in place."""
+        self._first += first
+        total = self._products if self._full else self._second
+        total += second
 
     def add_on_device(self, table: DeviceBlocks, part: Part) -> None:
         """All rows of a part of a table on a device."""
@@ -492,35 +556,186 @@ def sums_on_device(
         yield sums
 
 
-@device_twin(sums_on_device)
-def sums_of(table: Numbers, parts: Sequence[Part], products: Sequence[bool]) -> Iterator[Sums]:
-    """Sums of every part.
+class PartSums:
+    """What the rows of some parts in a block add up to: first and second moments about a point.
 
-    Of a table in memory one part after the other; one that is not is read once for as many parts
-    as find room.
+    Parameters
+    ----------
+    members : callable
+        Given the slice that a block is, and what lies beside it: for each part that has rows there
+        its number, these rows within the block, and their memberships or None.
+    products : sequence of bool
+        Of which parts all products are summed.
+    shifts : list of arrays or None
+        The points; where they are None, the mean of the first rows that come is taken.
     """
-    p, at_once = table.shape[1], 1
-    if isinstance(table, Blocks):
-        at_once = max(1, PASS_CELLS // (_step(p) * p + p * p * any(products)))
+
+    def __init__(
+        self,
+        members: Callable[..., Iterable[Chosen]],
+        products: Sequence[bool],
+        shifts: list[FloatArray | None],
+    ) -> None:
+        self._members, self._products, self.shifts = members, products, shifts
+
+    def __call__(self, block: NDArray[Any], rows: slice, *beside: Any) -> list[PartSum]:
+        found = []
+        with np.errstate(over="ignore", invalid="ignore"):
+            for k, inside, memberships in self._members(rows, *beside):
+                own = (block if inside is None else block.take(inside, axis=0)).astype(np.float64)
+                shift = self.shifts[k]
+                if shift is None:
+                    shift = self.shifts[k] = own.mean(axis=0)
+                own -= shift
+                ones = np.ones(len(own)) if memberships is None else memberships
+                first = ones @ own
+                if not self._products[k]:
+                    found.append((k, first, ones @ np.square(own, out=own)))
+                    continue
+                if memberships is not None:
+                    own *= np.sqrt(memberships)[:, None]
+                found.append((k, first, own.T @ own))
+        return found
+
+
+class SumsOfParts:
+    """The sums of some parts, which take up those of one block after the other, in place."""
+
+    def __init__(self, sums: list[Sums]) -> None:
+        self.sums = sums
+
+    def fresh(self) -> SumsOfParts:
+        """A copy."""
+        return SumsOfParts(deepcopy(self.sums))
+
+    def __add__(self, found: list[PartSum]) -> SumsOfParts:
+        for k, first, second in found:
+            self.sums[k].add(first, second)
+        return self
+
+
+#: Number of a part, its rows in a block (None for all), and their memberships.
+Chosen = tuple[int, "NDArray[Any] | None", "FloatArray | None"]
+#: Number of a part, and the first and second moments of its rows in a block.
+PartSum = tuple[int, FloatArray, FloatArray]
+
+
+class PartsHere:
+    """The rows of parts whose numbers are in memory."""
+
+    def __init__(self, parts: Sequence[AnyPart]) -> None:
+        self._parts = parts
+
+    def __call__(self, span: slice) -> Iterator[Chosen]:
+        # Numbers of another type would have all row numbers converted, block after block.
+        ends = np.array([span.start, span.stop], np.int32)
+        for k, part in enumerate(self._parts):
+            if isinstance(part, WholePart):
+                yield k, None, None
+                continue
+            first, last = np.searchsorted(part.rows, ends)
+            if first < last:
+                inside, given = part.rows[first:last] - ends[0], part.memberships
+                yield k, inside, None if given is None else given[first:last]
+
+
+class PartsThere:
+    """The rows of parts by what lies beside them: cluster numbers, or a column of memberships."""
+
+    def __init__(self, columns: list[int | None], soft: bool) -> None:
+        self._columns, self._soft = columns, soft
+
+    def __call__(self, span: slice, *beside: NDArray[Any]) -> Iterator[Chosen]:
+        for k, column in enumerate(self._columns):
+            if column is None:
+                yield k, None, None
+                continue
+            (own,) = beside
+            inside = np.flatnonzero(own[:, column] if self._soft else own == column)
+            if len(inside):
+                yield k, inside, own[inside, column] if self._soft else None
+
+
+def _there(parts: Sequence[AnyPart], n_rows: int) -> tuple[PartsThere, tuple[Any, ...]]:
+    """How workers tell which rows are in which part, and what has to lie beside these for it."""
+    distant = [part for part in parts if isinstance(part, DistantPart)]
+    here = [part for part in parts if isinstance(part, Part)]
+    if distant:
+        columns = [each.number if isinstance(each, DistantPart) else None for each in parts]
+        return PartsThere(columns, soft=False), (distant[0].codes,)
+    if not here:
+        return PartsThere([None] * len(parts), soft=False), ()
+    numbers = iter(range(len(here)))
+    columns = [next(numbers) if isinstance(each, Part) else None for each in parts]
+    codes, beside = np.full(n_rows, -1, np.int32), None
+    if all(each.memberships is None for each in here):
+        for k, each in enumerate(here):
+            codes[each.rows] = k
+        if sum(each.n_rows for each in here) == np.count_nonzero(codes >= 0):
+            beside = codes
+    if beside is not None:
+        return PartsThere(columns, soft=False), (beside,)
+    weights = np.zeros((n_rows, len(here)))
+    for k, each in enumerate(here):
+        weights[each.rows, k] = 1.0 if each.memberships is None else each.memberships
+    return PartsThere(columns, soft=True), (weights,)
+
+
+@device_twin(sums_on_device)
+def sums_of(table: Numbers, parts: Sequence[AnyPart], products: Sequence[bool]) -> Iterator[Sums]:
+    """Sums of every part, in one pass for as many parts as find room."""
+    p, whole = table.shape[1], as_blocks(table)
+    at_once = max(1, PASS_CELLS // (p + p * p * any(products)))
     for i in range(0, len(parts), at_once):
-        group = parts[i : i + at_once]
-        sums = [Sums(part, p, products[i + k]) for k, part in enumerate(group)]
-        with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
-            if isinstance(table, Blocks):
-                for k, block, memberships in _dealt(table, group):
-                    sums[k].add(block, memberships)
-            else:
-                for block, memberships in blocks(table, group[0]):
-                    sums[0].add(block, memberships)
+        group, full = parts[i : i + at_once], products[i : i + at_once]
+        sums = [Sums(part, p, full[k]) for k, part in enumerate(group)]
+        present = [k for k, part in enumerate(group) if part.n_rows]
+        shifts: list[FloatArray | None] = [None] * len(group)
+        stats = PartSums(PartsHere(group), full, shifts)
+        beside: tuple[Any, ...] = ()
+        if present and isinstance(whole, RemoteBlocks):
+            members, beside = _there(group, len(whole))
+            beside = tuple(whole.placed(each) for each in beside)
+            shifts = _first_means(whole, group, members, beside)
+            stats = PartSums(members, full, shifts)
+        if present:
+            start = SumsOfParts(sums)
+            total: Any = whole.fold(stats, reads=beside, start=start)
+            sums = total.sums
+        for k in present:
+            sums[k].begin(stats.shifts[k])  # type: ignore[arg-type]
         yield from sums
 
 
-def moments_of(table: Numbers, part: Part) -> Moments:
+def _first_means(
+    table: RemoteBlocks, parts: Sequence[AnyPart], members: PartsThere, beside: tuple[Any, ...]
+) -> list[FloatArray | None]:
+    """Mean of the rows of each part in the first block that has any."""
+    first = {k: part.first for k, part in enumerate(parts) if part.n_rows}
+
+    def means(block: NDArray[Any], rows: slice, *own: Any) -> dict[int, FloatArray]:
+        return {
+            k: (block if inside is None else block.take(inside, axis=0))
+            .astype(np.float64)
+            .mean(axis=0)
+            for k, inside, _ in members(rows, *own)
+            if rows.start <= first[k] < rows.stop
+        }
+
+    shifts: list[FloatArray | None] = [None] * len(parts)
+    with np.errstate(over="ignore", invalid="ignore"):
+        for found in table.at_rows(means, list(first.values()), reads=beside):
+            for k, shift in found.items():
+                shifts[k] = shift
+    return shifts
+
+
+def moments_of(table: Numbers, part: AnyPart) -> Moments:
     """Mean and variance of every column."""
     return next(sums_of(table, [part], [False])).moments()
 
 
-def covariance_of(table: Numbers, part: Part) -> tuple[Moments, FloatArray]:
+def covariance_of(table: Numbers, part: AnyPart) -> tuple[Moments, FloatArray]:
     """Mean, variances and the (p, p) covariance with 1 / weight; memory O(p²)."""
     sums = next(sums_of(table, [part], [True]))
     return sums.moments(), sums.covariance()

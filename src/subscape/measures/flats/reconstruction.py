@@ -14,10 +14,11 @@ from subscape.core.markup import fields_card
 from subscape.core.types import FloatArray, IntArray
 
 from .fitting import (
+    AnyPart,
     FittedFlat,
     Numbers,
-    Part,
     Plan,
+    WholePart,
     clustering_of,
     fit_flats,
     moments_of,
@@ -255,16 +256,16 @@ def loss_by_dim(X: ArrayLike, clustering: Any) -> FloatArray:
         tails = np.cumsum(values[::-1])[::-1]
         losses[: len(tails)] += tails
     lonely = noise_part(given)
-    if len(lonely.rows):
+    if lonely.n_rows:
         moments.append(moments_of(table, lonely))
-        losses += moments[-1].variances.sum() * len(lonely.rows) / len(table)
+        losses += moments[-1].variances.sum() * lonely.n_rows / len(table)
     refuse_bad_sums(X, "loss_by_dim", moments)
     return losses / p
 
 
 def fitted_parts(
     X: Any, table: Numbers, clustering: Any, flat_dims: FlatDims, who: str
-) -> list[tuple[Part, FittedFlat]]:
+) -> list[tuple[AnyPart, FittedFlat]]:
     """Rows and flat of every cluster and, last, of the noise if there is any."""
     given = clustering_of(clustering, table, X)
     parts, flats, _ = _fitted(table, given, planned_flats(given, flat_dims))
@@ -274,20 +275,20 @@ def fitted_parts(
 
 def _fitted(
     table: Numbers, given: SubspaceClustering, plan: Plan
-) -> tuple[list[Part], list[FittedFlat], int]:
+) -> tuple[list[AnyPart], list[FittedFlat], int]:
     """Rows and flats of the clusters and, last, of the noise; and the rows of the noise."""
     parts, lonely = parts_of(given), noise_part(given)
     dims, masks = plan.dims, plan.masks
-    if len(lonely.rows):
+    if lonely.n_rows:
         parts, dims = [*parts, lonely], np.append(dims, 0)
         if masks is not None:
             # A point at the mean: every feature counts.
             masks = np.vstack([masks, np.ones((1, table.shape[1]), bool)])
-    return parts, fit_flats(table, parts, dims, masks), len(lonely.rows)
+    return parts, fit_flats(table, parts, dims, masks), lonely.n_rows
 
 
 def _mean_variance(table: Numbers) -> float:
-    every = Part(np.arange(len(table), dtype=np.int32), None)
+    every = WholePart(len(table))
     # Nothing is lost where nothing varies, whatever it is divided by.
     return float(moments_of(table, every).variances.mean()) or 1.0
 

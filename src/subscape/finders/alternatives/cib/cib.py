@@ -100,6 +100,9 @@ class CIB(AlternativeFinder):
       once the sweeps have settled, labels are exchanged within known clusters where that raises
       I(C; Y), which single rows can't do, and the sweeps go on; rows of no known cluster (−1) are a
       group of their own; the search for soft clusters is left out.
+    - What that gains: mean 1 − NMI with the other 0.39 as published (nothing set), 0.02 by default,
+      on five generated tables (200 x 6, two views of three clusters, one of them known;
+      ``benchmarks/published.py``).
 
     References
     ----------

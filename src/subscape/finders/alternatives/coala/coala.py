@@ -89,6 +89,9 @@ class COALA(AlternativeFinder):
       smallest first rows, and the alternative wins if the two distances balance exactly. Distances
       count in steps of 2⁻³² of the largest one: those that are equal but for rounding, as between
       nominal columns, are equal.
+    - What that gains: mean 1 − NMI with the other 0.33 as published (nothing set), 0.07 by default,
+      on five generated tables (200 x 6, two views of three clusters, one of them known;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -24,9 +24,9 @@ from subscape.finders.alternatives.residual_kmeans import kmeans_clusters, unexp
 from subscape.finders.views.base import Watch
 from subscape.parallel.threads import one_thread
 
-from .placing import Limits, filled, means_of, placed_kmeans, squared_distances
+from .placing import Limits, excess, filled, means_of, placed_kmeans, squared_distances
 from .plans import Plan, least_similarities, plan_regions
-from .realising import distance_to_plan, realise_plan
+from .realising import Realised, distance_to_plan, realise_plan
 from .voting import vote
 
 __all__ = ["MAXIMUS"]
@@ -39,9 +39,9 @@ LONGEST_WAY = 0.3
 #: Share of the rows, over all attributes, that may be elsewhere than planned; one row per cluster
 #: in small tables.
 TOLERANCE = 0.01
-#: Share of the room above the least similarity that plans use; the rest is for rows that are
-#: elsewhere than planned.
-PLANNED = 0.97
+#: Plans made at most. Where rows that are elsewhere than planned are too similar to what is
+#: known, the next plan leaves room for as much.
+MOST_PLANS = 4
 
 
 class MAXIMUS(AlternativeFinder):
@@ -141,6 +141,9 @@ class MAXIMUS(AlternativeFinder):
     - Always: cluster sizes agree over the attributes; the best matching is written by its dual,
       with K² constraints instead of K!; each known clustering has a matching of its own; votes that
       tie go to the nearest centre; and rows of no known cluster (−1) count as new ones.
+    - What that gains: mean 1 − NMI with the other 0.40 as published (nothing set), 0.01 by default,
+      on five generated tables (200 x 6, two views of three clusters, one of them known;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -300,17 +303,39 @@ class MAXIMUS(AlternativeFinder):
         k = int(wished.max()) + 1
         centres = means_of(X, wished, np.zeros((k, X.shape[1])))
         room = self._room(known, least) if room is None else room
-        limits = Limits.above(least, [PLANNED * free for free in room])
-        plan = self._plan(X, regions, centres, known, limits, watch)
-        watch.step("plan")
+        most = Limits.above(least, room).most
         costs = squared_distances(X, centres)
-        found = realise_plan(costs, regions, plan, filled(costs.argmin(axis=1), costs), watch)
-        if found.distance > max(TOLERANCE, k / len(X)):
+        start = filled(costs.argmin(axis=1), costs)
+        tolerance = max(TOLERANCE, k / len(X))
+        free, best = list(room), None
+        for _ in range(MOST_PLANS):
+            plan, planned = self._plan(X, regions, centres, known, Limits.above(least, free), watch)
+            watch.step("plan")
+            found = realise_plan(costs, regions, plan, start, watch)
+            over = excess(found.labels, known, most, k)
+            if best is None or over < best.over:
+                best = _Tried(found, plan, planned, over)
+            if over == 0 or watch.out_of_time():
+                break
+            # The next plan leaves as much room as whole rows took too much; it is not far.
+            start = found.labels
+            free = [max(0.0, each - over * limit) for each, limit in zip(free, most, strict=True)]
+        assert best is not None
+        self._warn(best, k / len(X), tolerance, watch)
+        return _Realised(best.found.labels, best.found.n_iter, best.plan)
+
+    def _warn(self, tried: _Tried, one_row: float, tolerance: float, watch: Watch) -> None:
+        """Say what could not be kept."""
+        if tried.planned > max(WHOLE_ROWS, one_row):
             watch.cut(
-                f"{found.distance:.1%} of the rows, over all attributes, are elsewhere than "
+                f"the limit of the similarity is exceeded by {tried.planned:.2%}; allow more "
+                "similarity (slack) or time"
+            )
+        if tried.found.distance > tolerance:
+            watch.cut(
+                f"{tried.found.distance:.1%} of the rows, over all attributes, are elsewhere than "
                 "planned; fewer bins (n_bins) leave more rows to choose from"
             )
-        return _Realised(found.labels, found.n_iter, plan)
 
     def _plan(
         self,
@@ -320,17 +345,13 @@ class MAXIMUS(AlternativeFinder):
         known: list[Known],
         limits: Limits,
         watch: Watch,
-    ) -> Plan:
-        """The profile of rows that are placed near the centres, within the limits."""
+    ) -> tuple[Plan, float]:
+        """The profile of rows placed near the centres, and by how much it exceeds the limits."""
         k = len(centres)
         placed = placed_kmeans(X, centres, known, limits, 1, watch)
-        if placed.excess > max(WHOLE_ROWS, k / len(X)):
-            watch.cut(
-                f"the limit of the similarity is exceeded by {placed.excess:.2%}; allow more "
-                "similarity (slack) or time"
-            )
         counts = np.rint(regions.profile(placed.labels, k)).astype(np.int64)
-        return Plan(counts, tuple(each.similarity(placed.labels, k) for each in known))
+        similarities = tuple(each.similarity(placed.labels, k) for each in known)
+        return Plan(counts, similarities), placed.excess
 
     def _room(self, known: list[Known], least: list[float]) -> list[float]:
         """How much more similar than the least possible an alternative may be to each known one."""
@@ -362,6 +383,15 @@ class MAXIMUS(AlternativeFinder):
         if _inertia(X, again.labels, k) >= _inertia(X, found.labels, k):
             return found
         return again._replace(n_iter=found.n_iter + again.n_iter)
+
+
+class _Tried(NamedTuple):
+    """Labels of a plan; by how much the plan, and they, exceed the limits."""
+
+    found: Realised
+    plan: Plan
+    planned: float
+    over: float
 
 
 class _Realised(NamedTuple):

@@ -14,7 +14,7 @@ from subscape.finders.views.base import Watch
 
 from .prices import Prices, similarity_prices
 
-__all__ = ["Limits", "Placed", "filled", "place_rows", "placed_kmeans"]
+__all__ = ["Limits", "Placed", "excess", "filled", "place_rows", "placed_kmeans"]
 
 #: A row with a larger share in one cluster than this is whole.
 CLEAR = 0.99

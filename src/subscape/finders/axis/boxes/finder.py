@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from subscape.core.checks import constant_columns
+from subscape.arrays.bitsets import unpack
+from subscape.arrays.blocks import Blocks, as_blocks
+from subscape.arrays.row_bits import rows_where
+from subscape.arrays.row_values import handed_out, is_distant
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
@@ -92,6 +95,8 @@ class BoxFinder(SubspaceFinder):
 
     _centred: ClassVar[bool] = False  # boxes are reported in the units of the table
     _accepts_missing: ClassVar[bool] = True
+    _streams: ClassVar[bool] = True
+    _streams_devices: ClassVar[bool] = False
     #: Where the search begins if no width is given, as a share of each feature's range.
     _usual_width: ClassVar[float] = 0.05
 
@@ -148,20 +153,19 @@ class BoxFinder(SubspaceFinder):
         -------
         array of shape (n_rows,)
             The first cluster whose box holds the row, -1 for none. For the rows that were
-            clustered this is ``labels_``.
+            clustered this is ``labels_``. A Dask array where the rows lie on a cluster.
         """
         check_is_fitted(self)
-        table = np.asarray(self._read_again(X, missing=True), dtype=np.float64)
-        labels = np.full(len(table), -1, dtype=np.int64)
-        for k in range(len(self.low_) - 1, -1, -1):
-            features = np.flatnonzero(np.isfinite(self.low_[k]))
-            box = Box(features, self.low_[k, features], self.high_[k, features])
-            labels[hold(table, box)] = k
-        return labels
+        table = as_blocks(self._read_again(X, missing=True)).map(_same)
+        boxes = []
+        for low, high in zip(self.low_, self.high_, strict=True):
+            features = np.flatnonzero(np.isfinite(low))
+            boxes.append(Box(features, low[features], high[features]))
+        return handed_out(_first_boxes(table, boxes), np.int64)
 
     def _search(self, table: Any, watch: Watch) -> Found:
         # Constant columns are gone when _find begins; its boxes and widths are about the others.
-        self._kept = np.flatnonzero(~constant_columns(table))
+        self._kept = np.flatnonzero(~self._constant(table))
         found = super()._search(table, watch)
         shape = (found.clustering.n_clusters, table.shape[1])
         low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
@@ -169,39 +173,40 @@ class BoxFinder(SubspaceFinder):
             low[:, self._kept] = found.attributes["low_"]
             high[:, self._kept] = found.attributes["high_"]
         else:  # all rows are identical: the box is a point
-            low[:] = high[:] = np.nan_to_num(np.asarray(table, dtype=np.float64)[0])
+            first = table.take([0])[0] if isinstance(table, Blocks) else np.asarray(table)[0]
+            low[:] = high[:] = np.nan_to_num(first.astype(np.float64))
         del self._kept
         others = {"quality_": np.zeros(shape[0]), "seeds_": np.zeros(shape[0], dtype=np.int64)}
         return found._replace(attributes=others | found.attributes | {"low_": low, "high_": high})
 
-    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
         rng = np.random.default_rng(seed)
-        sampled = np.arange(len(X))
-        if self.search_rows is not None and len(X) > self.search_rows:
-            sampled = np.sort(rng.choice(len(X), self.search_rows, replace=False))
-        space = self._space(X[sampled])
+        n_rows = len(X)
+        if self.search_rows is not None and n_rows > self.search_rows:
+            sampled = np.sort(rng.choice(n_rows, self.search_rows, replace=False))
+            space = self._space(X.take(sampled) if isinstance(X, Blocks) else X[sampled])
+        else:
+            sampled = np.arange(n_rows)
+            X = X.to_numpy() if isinstance(X, Blocks) else X
+            space = self._space(X)
         boxes, candidates, rounds = self._find_boxes(space, rng, watch)
+        table = as_blocks(X)
         while True:
             fitted = boxes
             if self.avg_dims is not None:
                 fitted = with_dims(space.table, boxes, round(self.avg_dims * len(boxes)))
                 fitted = [self._as_narrow_as_asked(space, box) for box in fitted]
-            members = self._members(X, fitted)
-            staying = [i for i, rows in enumerate(members) if rows is not None]
+            staying = self._staying(table, fitted)
             if len(staying) == len(boxes):
                 break
             # Without the empty ones, the number of features has to be met anew.
             boxes, candidates = [boxes[i] for i in staying], [candidates[i] for i in staying]
-        found = self._found(X, sampled, fitted, candidates, rounds)
+        found = self._found(table, sampled, fitted, candidates, rounds)
         if not self.refine:
             return found
         windows = [space.box(candidate) for candidate in candidates]
-        clusters = [
-            (np.flatnonzero(rows), box.features)
-            for box, rows in zip(windows, self._members(X, windows), strict=True)
-            if rows is not None
-        ]
-        return found._replace(unrefined=SubspaceClustering.from_clusters(clusters, X.shape))
+        windows = [windows[i] for i in self._staying(table, windows)]
+        return found._replace(unrefined=self._filled(table, windows))
 
     def _space(self, table: FloatArray) -> Space:
         n_rows, n_features = table.shape
@@ -351,46 +356,94 @@ class BoxFinder(SubspaceFinder):
         """Find the best box around a row, None if there is none better than ``floor``."""
         raise NotImplementedError(f"{type(self).__name__} must implement _search_seed")
 
-    def _members(self, X: FloatArray, boxes: list[Box]) -> list[BoolArray | None]:
-        """The rows of every cluster; None if there are none, or fewer than ``alpha`` asks for."""
-        least = 1 if self.alpha is None else max(1, math.ceil(self.alpha * len(X) - 1e-9))
-        taken = np.zeros(len(X), dtype=bool)
-        members: list[BoolArray | None] = []
-        for box in boxes:
-            inside = hold(X, box)
-            rows = inside if self.overlap else inside & ~taken
-            enough = np.count_nonzero(rows) >= least
-            members.append(rows if enough else None)
-            if enough:
-                taken |= inside
-        return members
+    def _staying(self, table: Blocks, boxes: list[Box]) -> list[int]:
+        """The boxes with rows of their own, as many as ``alpha`` asks for."""
+        least = 1 if self.alpha is None else max(1, math.ceil(self.alpha * len(table) - 1e-9))
+        staying = list(range(len(boxes)))
+        if not boxes:
+            return []
+        if self.overlap:
+            inside = table.fold(lambda block, rows: np.array([hold(block, b).sum() for b in boxes]))
+            return [i for i in staying if inside[i] >= least]
+        while staying:
+            counts = _counts_of_first(table, [boxes[i] for i in staying])
+            few = np.flatnonzero(counts < least)
+            if len(few) == 0:
+                break
+            # Rows of a box that goes are free for the later ones.
+            del staying[few[0]]
+        return staying
+
+    def _filled(self, table: Blocks, boxes: list[Box]) -> SubspaceClustering:
+        """All rows of the table in the boxes; a row in two belongs to the first, or to both."""
+        if not boxes:
+            return SubspaceClustering.from_clusters([], table.shape)
+        features = [box.features for box in boxes]
+        if self.overlap:
+            packed = rows_where(
+                table, lambda block: np.array([hold(block, box) for box in boxes]), len(boxes)
+            )
+            members = [np.flatnonzero(unpack(rows, len(table))) for rows in packed]
+            return SubspaceClustering.from_clusters(
+                list(zip(members, features, strict=True)), table.shape
+            )
+        labels = _first_boxes(table, boxes)
+        if not is_distant(labels):
+            members = [np.flatnonzero(labels == k) for k in range(len(boxes))]
+            return SubspaceClustering.from_clusters(
+                list(zip(members, features, strict=True)), table.shape
+            )
+        masks = np.zeros((len(boxes), table.shape[1]), bool)
+        for mask, own in zip(masks, features, strict=True):
+            mask[own] = True
+        return SubspaceClustering.from_labels(labels, masks=masks)
 
     def _found(
         self,
-        X: FloatArray,
+        table: Blocks,
         sampled: IntArray,
         boxes: list[Box],
         candidates: list[Candidate],
         rounds: int,
     ) -> Found:
-        """Fill the boxes with all rows of the table; a row in two of them belongs to the first."""
-        clusters, low, high, quality, seeds = [], [], [], [], []
-        members_of = self._members(X, boxes)
-        for box, candidate, members in zip(boxes, candidates, members_of, strict=True):
-            if members is None:
-                continue
-            clusters.append((np.flatnonzero(members), box.features))
-            ends = np.full((2, X.shape[1]), [[-np.inf], [np.inf]])
-            ends[:, box.features] = box.low, box.high
-            low.append(ends[0])
-            high.append(ends[1])
-            quality.append(candidate.quality)
-            seeds.append(int(sampled[candidate.seed]))
+        """Fill the boxes, all of which have rows, and say where they are."""
+        ends = np.empty((2, len(boxes), table.shape[1]))
+        ends[0], ends[1] = -np.inf, np.inf
+        for k, box in enumerate(boxes):
+            ends[:, k, box.features] = box.low, box.high
         attributes = {
-            "low_": np.array(low).reshape(len(clusters), X.shape[1]),
-            "high_": np.array(high).reshape(len(clusters), X.shape[1]),
-            "quality_": np.array(quality, dtype=np.float64),
-            "seeds_": np.array(seeds, dtype=np.int64),
+            "low_": ends[0],
+            "high_": ends[1],
+            "quality_": np.array([each.quality for each in candidates], dtype=np.float64),
+            "seeds_": np.array([int(sampled[each.seed]) for each in candidates], dtype=np.int64),
         }
-        clustering = SubspaceClustering.from_clusters(clusters, X.shape)
-        return Found(clustering, n_iter=rounds, attributes=attributes)
+        return Found(self._filled(table, boxes), n_iter=rounds, attributes=attributes)
+
+
+# -- rows of boxes, wherever the table lies --------------------------------------------------------
+
+
+def _same(block: FloatArray) -> FloatArray:
+    return block
+
+
+def _first_of(block: FloatArray, boxes: Sequence[Box]) -> NDArray[np.int32]:
+    """The first box that holds each row of a block, -1 for none."""
+    labels = np.full(len(block), -1, np.int32)
+    for k in range(len(boxes) - 1, -1, -1):
+        labels[hold(block, boxes[k])] = k
+    return labels
+
+
+def _first_boxes(table: Blocks, boxes: Sequence[Box]) -> Any:
+    """Row values: the first box that holds each row, -1 for none."""
+    return table.mapped(lambda block, rows: _first_of(block, boxes), np.int32)
+
+
+def _counts_of_first(table: Blocks, boxes: Sequence[Box]) -> IntArray:
+    """How many rows each box is the first to hold."""
+
+    def counted(block: FloatArray, rows: slice) -> IntArray:
+        return np.bincount(_first_of(block, boxes) + 1, minlength=len(boxes) + 1)[1:]
+
+    return table.fold(counted)

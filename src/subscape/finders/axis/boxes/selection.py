@@ -6,11 +6,18 @@ import math
 
 import numpy as np
 
-from subscape.core.types import BoolArray, FloatArray
+from subscape.core.types import BoolArray, FloatArray, IntArray
 
 from .refinement import Box, hold, quantiles
 
-__all__ = ["beats_chance", "covered_cells", "irredundant", "share_by_chance", "with_dims"]
+__all__ = [
+    "beats_chance",
+    "covered_cells",
+    "irredundant",
+    "share_by_chance",
+    "share_of_counts",
+    "with_dims",
+]
 
 #: A box needs this many times the rows expected by chance,
 SURPLUS = 2.0
@@ -179,7 +186,12 @@ def share_by_chance(table: FloatArray, others: BoolArray, box: Box, scales: Floa
     """
     values = table[np.ix_(others, box.features)]
     inside = (values >= box.low) & (values <= box.high)
-    shares = (inside.sum(axis=0) + 1) / (len(values) + 2)
+    return share_of_counts(inside.sum(axis=0), len(values), box, scales)
+
+
+def share_of_counts(inside: IntArray, n_others: int, box: Box, scales: FloatArray) -> float:
+    """The same from how many of so many other rows each feature puts between the ends."""
+    shares = (inside + 1) / (n_others + 2)
     lengths = (box.high - box.low) / scales[box.features]
     return float(np.minimum(np.maximum(shares, lengths), 1.0).prod())
 

@@ -111,6 +111,9 @@ class DiSH(SubspaceFinder):
       parts, of their distance and the distance to the ``min_samples``-th nearest row; a row is put
       where the better of the steps to it and from it leads; rows of clusters that are too small
       join the most specific cluster within 2 eps.
+    - What that gains: mean CE 0.04 as published (eps=0.05, min_samples=20), 0.00 by default, on
+      five generated tables (300 x 12, four clusters of four features, a tenth of noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

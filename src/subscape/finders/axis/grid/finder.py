@@ -13,6 +13,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from subscape.arrays.bitsets import unpack
+from subscape.arrays.blocks import Blocks
 from subscape.core.types import BitArray, FloatArray, IntArray
 from subscape.finders.axis.candidates import TURN_INTO_CLUSTERS, used_up
 from subscape.finders.axis.selection import (
@@ -40,6 +41,8 @@ class GridFinder(SubspaceFinder):
     """Base of the finders that look for dense units of a grid."""
 
     _centred = False  # limits of boxes are values of the table as it was given
+    _streams = True
+    _streams_devices = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "report": [StrOptions({"nonredundant", "maximal", "all"})],
@@ -55,13 +58,13 @@ class GridFinder(SubspaceFinder):
     max_dims: int | None
     max_candidates: int
 
-    def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
+    def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
         grid = self._grid(X)
         items = dense_items(grid)
         clusters = self._clusters(grid, items, watch) if len(items) else []
         return self._reported(X, grid, items, clusters, watch)
 
-    def _grid(self, X: FloatArray) -> Grid:
+    def _grid(self, X: FloatArray | Blocks) -> Grid:
         """Cut the columns into bins."""
         raise NotImplementedError
 
@@ -89,7 +92,12 @@ class GridFinder(SubspaceFinder):
         return box_text(self.boxes_[cluster], labels)
 
     def _reported(
-        self, X: FloatArray, grid: Grid, items: Items, clusters: list[UnitCluster], watch: Watch
+        self,
+        X: FloatArray | Blocks,
+        grid: Grid,
+        items: Items,
+        clusters: list[UnitCluster],
+        watch: Watch,
     ) -> Found:
         """Choose among the clusters and describe the chosen ones."""
         found = as_candidates(grid, items, clusters)

@@ -254,9 +254,24 @@ def relevant_features(found: Moments, n_rows: int, finest: FloatArray, least: fl
     the logarithm of their number. A cluster of one row is alike in all features; one without any
     relevant feature gets the two it is narrowest in.
     """
-    values = relevance(found)
     worth = feature_savings(found.sizes, found.variances, n_rows, finest)
-    masks = (values >= least) & (worth > np.log(values.shape[1]))
+    return narrow_features(found, least, worth > np.log(worth.shape[1]))
+
+
+def narrow_features(
+    found: Moments, least: float, among: BoolArray | np.bool_ = np.True_
+) -> BoolArray:
+    """Features in which a cluster is narrow enough, among those that come into question.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pair = Moments(np.array([9, 9]), np.zeros((2, 3)), np.array([[0.1, 0.6, 1], [2, 2, 3]]))
+    >>> narrow_features(pair, 0.3).tolist()
+    [[True, True, False], [True, True, False]]
+    """
+    values = relevance(found)
+    masks = (values >= least) & among
     masks[found.sizes == 1] = True
     for k in np.flatnonzero(~masks.any(axis=1)):
         masks[k, np.argsort(-values[k], kind="stable")[:2]] = True

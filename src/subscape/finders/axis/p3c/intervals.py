@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import chdtrc, ndtr, ndtri
 
 from subscape.arrays.bitsets import count, pack
+from subscape.arrays.blocks import Blocks, as_blocks
 from subscape.arrays.discretize import assign_bins, equal_width_edges
+from subscape.arrays.row_bits import rows_where
 from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
+from subscape.finders.axis.selection import Ends, column_ends
 
 __all__ = [
+    "EvenScale",
+    "IntervalBins",
     "Intervals",
+    "cluster_bins",
     "concentrated_features",
     "default_n_bins",
     "even_scale",
+    "histograms",
     "marked_bins",
     "relevant_intervals",
 ]
@@ -30,6 +38,22 @@ TAIL = 0.01
 CLEARLY = 0.85
 
 
+@dataclass(frozen=True, eq=False)
+class IntervalBins:
+    """Intervals as bins of features; called with rows, says which of them are inside."""
+
+    features: IntArray
+    first: IntArray
+    last: IntArray
+    """The bin after the last one."""
+    n_bins: int
+
+    def __call__(self, scaled: FloatArray, outside: BoolArray | None = None) -> BoolArray:
+        bins = _bin_of(scaled, self.n_bins)[self.features]
+        inside = (bins >= self.first[:, None]) & (bins < self.last[:, None])
+        return inside if outside is None else inside & outside
+
+
 class Intervals(NamedTuple):
     """Intervals of single features, ordered by feature and position."""
 
@@ -41,6 +65,8 @@ class Intervals(NamedTuple):
     """Per interval the packed set of rows inside."""
     support: IntArray
     """How many rows that is."""
+    where: IntervalBins | None = None
+    """The same as bins."""
 
     @property
     def width(self) -> FloatArray:
@@ -57,12 +83,45 @@ def default_n_bins(n_rows: int) -> int:
     return max(LEAST_BINS, int(2 * n_rows ** (1 / 3) + 1e-9))
 
 
-def even_scale(X: FloatArray, background: str, alpha: float, n_bins: int | None) -> FloatArray:
-    """Map every feature to 0..1 such that the background is spread evenly.
+@dataclass(frozen=True, eq=False)
+class EvenScale:
+    """Maps every feature to 0..1 such that the background is spread evenly."""
+
+    low: FloatArray
+    high: FloatArray
+    """Smallest and largest values of the table."""
+    normal: NormalScale | None = None
+    """None where the background is uniform."""
+
+    def __call__(self, block: FloatArray) -> FloatArray:
+        """Some rows on the new scale."""
+        uniform = (block - self.low) / (self.high - self.low)
+        if self.normal is None:
+            return uniform
+        middle, spread, least, most, flat = self.normal
+        scaled = ndtr((block - middle) / spread)
+        scaled = (scaled - least) / np.where(flat, 1.0, most - least)
+        scaled[:, flat] = uniform[:, flat]
+        return scaled
+
+
+class NormalScale(NamedTuple):
+    """Distribution function of the normal with the same outer quantiles, stretched to 0..1."""
+
+    middle: FloatArray
+    spread: FloatArray
+    least: FloatArray
+    most: FloatArray
+    flat: BoolArray
+    """Features for which there is none."""
+
+
+def even_scale(X: Blocks, background: str, alpha: float, n_bins: int | None) -> EvenScale:
+    """Find a scale on which the background of every feature is spread evenly.
 
     Parameters
     ----------
-    X : (n, p) array
+    X : Blocks
         No feature is constant.
     background : {"uniform", "normal", "auto"}
         Values in no cluster: uniform over the range; normal, with mean and spread from the outer
@@ -73,31 +132,38 @@ def even_scale(X: FloatArray, background: str, alpha: float, n_bins: int | None)
 
     Returns
     -------
-    (n, p) array
+    EvenScale
     """
-    low, high = X.min(axis=0), X.max(axis=0)
-    uniform = (X - low) / (high - low)
+    uniform = EvenScale(*column_ends(X))
     if background == "uniform":
         return uniform
-    normal = _normal_scale(X, uniform)
+    normal = EvenScale(uniform.low, uniform.high, _normal_scale(X))
     if background == "normal":
         return normal
     bins = n_bins or default_n_bins(len(X))
-    share = [marked_bins(_histograms(scaled, bins), alpha).mean() for scaled in (uniform, normal)]
+
+    def counted(block: FloatArray, rows: slice) -> tuple[IntArray, IntArray]:
+        return histograms(uniform(block), bins), histograms(normal(block), bins)
+
+    share = [marked_bins(counts, alpha).mean() for counts in X.fold(counted)]
     return normal if share[1] < CLEARLY * share[0] else uniform
 
 
-def _normal_scale(X: FloatArray, uniform: FloatArray) -> FloatArray:
-    """Distribution function of the normal with the same outer quantiles, stretched to 0..1."""
-    low, high = np.quantile(X, [TAIL, 1 - TAIL], axis=0)
+def _normal_scale(X: Blocks) -> NormalScale:
+    # One column at a time, so that there is never more of the table in memory.
+    ends = [np.quantile(X.column(j), [TAIL, 1 - TAIL]) for j in range(X.shape[1])]
+    low, high = np.array(ends).T
     spread = (high - low) / (2 * ndtri(1 - TAIL))
     flat = spread == 0
-    scaled = ndtr((X - (low + high) / 2) / np.where(flat, 1.0, spread))
-    least, most = scaled.min(axis=0), scaled.max(axis=0)
-    flat |= least == most
-    scaled = (scaled - least) / np.where(flat, 1.0, most - least)
-    scaled[:, flat] = uniform[:, flat]
-    return scaled
+    middle, spread = (low + high) / 2, np.where(flat, 1.0, spread)
+
+    def ranges(block: FloatArray, rows: slice) -> Ends:
+        scaled = ndtr((block - middle) / spread)
+        return Ends(scaled.min(axis=0), scaled.max(axis=0))
+
+    found = X.fold(ranges)
+    flat |= found.low == found.high
+    return NormalScale(middle, spread, found.low, found.high, flat)
 
 
 def _bin_of(scaled: FloatArray, n_bins: int) -> NDArray[np.uint16]:
@@ -105,7 +171,8 @@ def _bin_of(scaled: FloatArray, n_bins: int) -> NDArray[np.uint16]:
     return assign_bins(scaled, equal_width_edges(np.zeros(p), np.ones(p), n_bins))
 
 
-def _histograms(scaled: FloatArray, n_bins: int) -> IntArray:
+def histograms(scaled: FloatArray, n_bins: int) -> IntArray:
+    """Rows in each of ``n_bins`` bins from 0 to 1, one line per feature."""
     return _bin_counts(_bin_of(scaled, n_bins), n_bins)
 
 
@@ -155,7 +222,9 @@ def marked_bins(counts: IntArray, alpha: float) -> BoolArray:
     return marked
 
 
-def relevant_intervals(scaled: FloatArray, alpha: float, n_bins: int) -> Intervals:
+def relevant_intervals(
+    scaled: FloatArray | Blocks, alpha: float, n_bins: int, outside: Any = None
+) -> Intervals:
     """Find the intervals in which features hold too many rows.
 
     Runs of marked bins become intervals, which reach into the bins beside them: the tails of a
@@ -163,42 +232,55 @@ def relevant_intervals(scaled: FloatArray, alpha: float, n_bins: int) -> Interva
 
     Parameters
     ----------
-    scaled : (n, p) array
+    scaled : (n, p) array or Blocks
         Values from 0 to 1, from :func:`even_scale`.
     alpha : float
     n_bins : int
+    outside : row values of bool, optional
+        Rows to look at; by default all.
 
     Returns
     -------
     Intervals
     """
-    bins = _bin_of(scaled, n_bins)
-    marked = marked_bins(_bin_counts(bins, n_bins), alpha)
-    features, firsts, lasts, rows = [], [], [], []
+    table = as_blocks(scaled)
+    reads = () if outside is None else (outside,)
+
+    def counted(block: FloatArray, rows: slice, *own: BoolArray) -> IntArray:
+        return histograms(block[own[0]] if own else block, n_bins)
+
+    marked = marked_bins(table.fold(counted, reads=reads), alpha)
+    features, firsts, lasts = [], [], []
     for j in np.flatnonzero(marked.any(axis=1)):
         starts, stops = _runs(marked[j])
-        first = np.maximum(starts - 1, np.append(0, stops[:-1]))
-        last = np.minimum(stops + 1, np.append(starts[1:], n_bins))
-        features.append(np.full(len(first), j))
-        firsts.append(first)
-        lasts.append(last)
-        rows.append(pack((bins[j] >= first[:, None]) & (bins[j] < last[:, None])))
+        firsts.append(np.maximum(starts - 1, np.append(0, stops[:-1])))
+        lasts.append(np.minimum(stops + 1, np.append(starts[1:], n_bins)))
+        features.append(np.full(len(starts), j))
     if not features:
         none, empty = np.zeros(0, np.int64), np.zeros(0)
-        words = pack(np.zeros((0, len(scaled)), bool))
+        words = pack(np.zeros((0, len(table)), bool))
         return Intervals(none, empty, empty, words, none)
-    packed = np.concatenate(rows)
-    low, high = np.concatenate(firsts) / n_bins, np.concatenate(lasts) / n_bins
-    return Intervals(np.concatenate(features), low, high, packed, count(packed))
+    where = IntervalBins(
+        np.concatenate(features), np.concatenate(firsts), np.concatenate(lasts), n_bins
+    )
+    packed = rows_where(table, where, len(where.features), reads)
+    return Intervals(
+        where.features, where.first / n_bins, where.last / n_bins, packed, count(packed), where
+    )
 
 
-def concentrated_features(scaled: FloatArray, alpha: float, share: float) -> BoolArray:
+def cluster_bins(n_rows: int) -> int:
+    """Bins in which the rows of a cluster are counted: Sturges' rule."""
+    return max(LEAST_BINS, int(1 + np.log2(max(n_rows, 1))))
+
+
+def concentrated_features(counts: IntArray, alpha: float, share: float) -> BoolArray:
     """Tell in which features the rows of a cluster lie mostly in one short interval.
 
     Parameters
     ----------
-    scaled : (m, p) array
-        The rows of the cluster, on the scale of the whole table.
+    counts : (p, n_bins) array of int
+        The rows of the cluster in bins, on the scale of the whole table (:func:`histograms`).
     alpha : float
         Significance level of the test that the rows are spread evenly.
     share : float
@@ -208,9 +290,8 @@ def concentrated_features(scaled: FloatArray, alpha: float, share: float) -> Boo
     -------
     (p,) array of bool
     """
-    n_rows, n_features = scaled.shape
-    n_bins = max(LEAST_BINS, int(1 + np.log2(max(n_rows, 1))))
-    counts = _histograms(scaled, n_bins)
+    n_features, n_bins = counts.shape
+    n_rows = int(counts[0].sum())
     marked = marked_bins(counts, alpha)
     relevant = np.zeros(n_features, dtype=bool)
     for j in np.flatnonzero(marked.any(axis=1)):

@@ -7,12 +7,18 @@ A row may belong to a cluster only if it lies within the ellipsoid that holds al
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import chdtri
 
+from subscape.arrays.bitsets import count
+from subscape.arrays.blocks import Blocks, as_blocks
+from subscape.arrays.row_bits import rows_where
+from subscape.arrays.row_values import each_row
 from subscape.core.types import BoolArray, FloatArray, IntArray
+from subscape.finders.base import Watch
 
 __all__ = ["Mixture", "fit_mixture", "irredundant"]
 
@@ -34,8 +40,13 @@ class Mixture(NamedTuple):
     """Per cluster the features in which it is normal."""
     means: list[FloatArray]
     variances: list[FloatArray]
-    posterior: FloatArray
-    """(n_clusters + 1, n) probabilities; the last line is the background."""
+    posterior: Any = None
+    """Row values: the probability of each cluster, and last of the background."""
+
+    @property
+    def plain(self) -> Mixture:
+        """The clusters alone, to be sent to where rows are."""
+        return self._replace(posterior=None)
 
     def inside(self, scaled: FloatArray, alpha: float) -> BoolArray:
         """(n_clusters, n): rows in the ellipsoid that leaves out a fraction alpha of a cluster."""
@@ -52,7 +63,9 @@ class Mixture(NamedTuple):
             [self.features[k] for k in kept],
             [self.means[k] for k in kept],
             [self.variances[k] for k in kept],
-            self.posterior[lines],
+            each_row(
+                lambda rows, own: own[:, lines], self.posterior, dtype=float, width=(len(lines),)
+            ),
         )
 
 
@@ -63,73 +76,132 @@ def _squared_distances(
 
 
 def fit_mixture(
-    scaled: FloatArray,
+    scaled: FloatArray | Blocks,
     features: list[IntArray],
-    start: FloatArray,
+    start: Any,
     alpha: float,
     max_iter: int,
     tol: float,
+    watch: Watch | None = None,
 ) -> Mixture:
     """Fit the clusters by expectation maximisation with trimmed memberships.
 
+    Two passes over the table are one step: one for the variances, one for the memberships and the
+    means of the next step.
+
     Parameters
     ----------
-    scaled : (n, p) array
+    scaled : (n, p) array or Blocks
         The table, on a scale where the background has density 1.
     features : list of arrays
         Per cluster the features in which it is normal.
-    start : (n_clusters, n) array
+    start : row values of n_clusters numbers
         Memberships to begin with.
     alpha : float
         Fraction of a cluster that may be cut off.
     max_iter : int
     tol : float
         The fit ends when memberships change by less than this per row.
+    watch : Watch or None
+        ... or when its time is over, after one step at least.
 
     Returns
     -------
     Mixture
     """
-    n_rows, n_clusters = len(scaled), len(features)
-    weights = start
-    posterior = np.empty((n_clusters + 1, n_rows))
-    before: FloatArray | None = None
-    for _ in range(max_iter):
-        means, variances = [], []
-        sizes = weights.sum(axis=1)
-        logs = np.full((n_clusters + 1, n_rows), -np.inf)
-        logs[-1] = np.log(max(1.0 - sizes.sum() / n_rows, LEAST_BACKGROUND))
-        for k, own in enumerate(features):
-            part = scaled[:, own]
-            size = max(float(sizes[k]), np.finfo(float).tiny)
-            mean = weights[k] @ part / size
-            variance = np.maximum(weights[k] @ np.square(part - mean) / size, LEAST_VARIANCE)
-            means.append(mean)
-            variances.append(variance)
-            # What is left of a cluster that faded away has no logarithm.
-            if sizes[k] <= n_rows * np.finfo(float).tiny:
-                continue
-            away = _squared_distances(scaled, own, mean, variance)
-            near = away <= chdtri(len(own), alpha)
-            height = np.log(sizes[k] / n_rows) - 0.5 * np.log(2 * np.pi * variance).sum()
-            logs[k, near] = height - 0.5 * away[near]
-        logs -= logs.max(axis=0)
-        np.exp(logs, out=posterior)
-        posterior /= posterior.sum(axis=0)
-        weights = posterior[:-1]
-        if before is not None and np.abs(posterior - before).sum() < tol * n_rows:
+    table = as_blocks(scaled)
+    n_rows, n_clusters = len(table), len(features)
+    weights, posterior = start, table.row_values(np.float64, 0.0, (n_clusters + 1,))
+    sums = table.fold(
+        lambda block, rows, own: _sums(block, _by_cluster(own, n_clusters), features),
+        reads=(start,),
+    )
+    means: list[FloatArray] = []
+    variances: list[FloatArray] = []
+    for step in range(max_iter):
+        sizes, totals = sums
+        divisors = [max(float(size), np.finfo(float).tiny) for size in sizes]
+        means = [total / size for total, size in zip(totals, divisors, strict=True)]
+        squares = table.fold(_Squares(features, means), reads=(weights,))
+        variances = [
+            np.maximum(square / size, LEAST_VARIANCE)
+            for square, size in zip(squares, divisors, strict=True)
+        ]
+        plain = Mixture(features, means, variances)
+        change, sums = table.fold(_Expectation(plain, sizes, n_rows, alpha), writes=(posterior,))
+        weights = posterior
+        if step and change < tol * n_rows:
             break
-        before = posterior.copy()
+        if watch is not None and watch.out_of_time():
+            break
     return Mixture(features, means, variances, posterior)
 
 
-def irredundant(mixture: Mixture, scaled: FloatArray, alpha: float) -> list[int]:
+def _by_cluster(own: FloatArray, n_clusters: int) -> FloatArray:
+    """Memberships of some rows, a line per cluster."""
+    return np.ascontiguousarray(own[:, :n_clusters].T)
+
+
+def _sums(
+    block: FloatArray, weights: FloatArray, features: list[IntArray]
+) -> tuple[FloatArray, tuple[FloatArray, ...]]:
+    """Sizes of the clusters, and the sums of their rows."""
+    totals = [weights[k] @ block[:, own] for k, own in enumerate(features)]
+    return weights.sum(axis=1), tuple(totals)
+
+
+@dataclass(frozen=True, eq=False)
+class _Squares:
+    """Sums of squares around the means."""
+
+    features: list[IntArray]
+    means: list[FloatArray]
+
+    def __call__(self, block: FloatArray, rows: slice, own: FloatArray) -> tuple[FloatArray, ...]:
+        weights = _by_cluster(own, len(self.features))
+        return tuple(
+            weights[k] @ np.square(block[:, columns] - mean)
+            for k, (columns, mean) in enumerate(zip(self.features, self.means, strict=True))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Expectation:
+    """New memberships; how much they change, and the sums of the next step."""
+
+    clusters: Mixture
+    sizes: FloatArray
+    n_rows: int
+    alpha: float
+
+    def __call__(self, block: FloatArray, rows: slice, own: FloatArray) -> Any:
+        features, means, variances, _ = self.clusters
+        logs = np.full((len(features) + 1, len(block)), -np.inf)
+        logs[-1] = np.log(max(1.0 - self.sizes.sum() / self.n_rows, LEAST_BACKGROUND))
+        for k, columns in enumerate(features):
+            # What is left of a cluster that faded away has no logarithm.
+            if self.sizes[k] <= self.n_rows * np.finfo(float).tiny:
+                continue
+            away = _squared_distances(block, columns, means[k], variances[k])
+            near = away <= chdtri(len(columns), self.alpha)
+            share = np.log(self.sizes[k] / self.n_rows)
+            height = share - 0.5 * np.log(2 * np.pi * variances[k]).sum()
+            logs[k, near] = height - 0.5 * away[near]
+        logs -= logs.max(axis=0)
+        posterior = np.exp(logs)
+        posterior /= posterior.sum(axis=0)
+        change = float(np.abs(posterior - own.T).sum())
+        own[:] = posterior.T
+        return change, _sums(block, posterior[:-1], features)
+
+
+def irredundant(mixture: Mixture, scaled: FloatArray | Blocks, alpha: float) -> list[int]:
     """Leave out clusters that others explain, such as the rows that two clusters share.
 
     Parameters
     ----------
     mixture : Mixture
-    scaled : (n, p) array
+    scaled : (n, p) array or Blocks
     alpha : float
 
     Returns
@@ -138,16 +210,31 @@ def irredundant(mixture: Mixture, scaled: FloatArray, alpha: float) -> list[int]
         Clusters that stay. One goes if in each of its features most of its rows are in another
         cluster with that feature; clusters with few cells are looked at first.
     """
-    own = mixture.inside(scaled, alpha)
-    wide = mixture.inside(scaled, alpha**AT_THE_RIM)
-    cells = [int(rows.sum()) * len(f) for rows, f in zip(own, mixture.features, strict=True)]
-    staying = list(range(len(cells)))
+    plain, n_clusters = mixture.plain, len(mixture.features)
+    packed = rows_where(
+        as_blocks(scaled),
+        lambda block: np.vstack(
+            [plain.inside(block, alpha), plain.inside(block, alpha**AT_THE_RIM)]
+        ),
+        2 * n_clusters,
+    )
+    own, wide = packed[:n_clusters], packed[n_clusters:]
+    sizes = count(own)
+    cells = [int(size) * len(f) for size, f in zip(sizes, mixture.features, strict=True)]
+    staying = list(range(n_clusters))
+    # Of thousands of clusters few share a feature, and only those can cover each other there.
+    sharing: dict[int, list[int]] = {}
+    for k in staying:
+        for feature in mixture.features[k].tolist():
+            sharing.setdefault(feature, []).append(k)
     for k in sorted(staying, key=lambda k: (cells[k], -k)):
-        rows = np.flatnonzero(own[k])
-        covered = np.zeros((len(rows), scaled.shape[1]), dtype=bool)
-        for other in staying:
-            if other != k:
-                covered[np.ix_(wide[other, rows], mixture.features[other])] = True
-        if len(rows) == 0 or covered[:, mixture.features[k]].mean(axis=0).min() >= COVERED:
+        for feature in mixture.features[k].tolist() if sizes[k] else ():
+            others = [other for other in sharing[feature] if other != k]
+            covered = np.bitwise_or.reduce(wide[others], axis=0)
+            if count(own[k] & covered) / sizes[k] < COVERED:
+                break
+        else:
             staying.remove(k)
+            for feature in mixture.features[k].tolist():
+                sharing[feature].remove(k)
     return staying

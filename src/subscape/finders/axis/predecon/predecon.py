@@ -130,6 +130,9 @@ class PreDeCon(SubspaceFinder):
       which no feature is preferred by half of the core rows are left out. A row within reach of
       cores of several clusters joins the nearest core, so that the result does not depend on the
       order of the rows.
+    - What that gains: mean CE 1.00 as published (eps=0.6, min_samples=10, delta=0.01, kappa=100.0,
+      max_pref_dims=4), 0.00 by default, on five generated tables (300 x 12, four clusters of four
+      features, a tenth of noise; ``benchmarks/published.py``).
 
     References
     ----------

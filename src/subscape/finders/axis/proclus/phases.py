@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from subscape.arrays.blocks import Blocks, as_blocks, fold
+from subscape.arrays.row_values import (
+    brought,
+    each_row,
+    fold_rows,
+    is_distant,
+    order_statistics,
+    row_counts,
+)
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 
 from .segmental import (
@@ -137,6 +145,8 @@ def bounds_of_core(labels: IndexArray, distances: FloatArray, k: int, reach: flo
     Found in rounds that begin with the nearest fifth of the rows, so that noise, even if it is most
     of what a medoid is nearest to, has no say in what is typical.
     """
+    if is_distant(labels):
+        return _bounds_there(labels, distances, k, reach)
     bounds = np.zeros(k)
     for i in range(k):
         away = np.sort(distances[labels == i])
@@ -151,6 +161,37 @@ def bounds_of_core(labels: IndexArray, distances: FloatArray, k: int, reach: flo
             bound = wider
         # Where most rows equal their medoid the median says nothing about the others.
         bounds[i] = bound or reach * float(away.mean())
+    return bounds
+
+
+def _bounds_there(labels: Any, distances: Any, k: int, reach: float) -> FloatArray:
+    """:func:`bounds_of_core` of rows on a cluster, by ranks: nothing is sorted or moved."""
+    counts = row_counts(labels, k)
+    ranks = {i: int(NEAREST * counts[i]) for i in range(k) if counts[i]}
+    bounds = np.zeros(k)
+    for i, value in order_statistics(distances, labels, ranks).items():
+        bounds[i] = reach * value
+    left = list(ranks)
+    for _ in range(MOST_BOUNDS):
+        if not left:
+            break
+        inside = fold_rows(
+            lambda rows, own, away: np.bincount(
+                own[(own >= 0) & (away <= bounds[own])], minlength=k
+            ),
+            labels,
+            distances,
+            step=len(labels),
+        )
+        wider = order_statistics(distances, labels, {i: int(inside[i]) // 2 for i in left})
+        left = [i for i in left if reach * wider[i] != bounds[i]]
+        for i in left:
+            bounds[i] = reach * wider[i]
+    nothing = [i for i in ranks if not bounds[i]]
+    if nothing:
+        here, away = brought(labels), brought(distances)
+        for i in nothing:
+            bounds[i] = reach * float(np.sort(away[here == i]).mean())
     return bounds
 
 
@@ -313,7 +354,12 @@ def assign(
 def core_of(labels: IndexArray, distances: FloatArray, k: int, reach: float) -> IndexArray:
     """The labels, but -1 for rows too far from their medoid to be typical of the cluster."""
     bounds = bounds_of_core(labels, distances, k, reach)
-    return np.where(distances <= bounds[labels], labels, -1)
+    return each_row(
+        lambda rows, own, away: np.where(away <= bounds[own], own, -1),
+        labels,
+        distances,
+        dtype=np.intp,
+    )
 
 
 # -- the last phase of PROCLUS over all rows of a long table, block by block -----------------------
@@ -325,9 +371,14 @@ Rows = FloatArray | Blocks
 
 def nearest_of(X: Rows, points: FloatArray, masks: BoolArray) -> Nearest:
     """The nearest point of every row, and how far it is."""
-    labels, distances = np.empty(len(X), np.intp), np.empty(len(X))
-    for rows, block in as_blocks(X):
-        labels[rows], distances[rows] = nearest_point(block, points, masks)
+    table = as_blocks(X)
+    labels, distances = table.row_values(np.intp), table.row_values(np.float64)
+
+    def assign(block: FloatArray, rows: slice, labels: IndexArray, distances: FloatArray) -> int:
+        labels[:], distances[:] = nearest_point(block, points, masks)
+        return 0
+
+    table.fold(assign, writes=(labels, distances))
     return Nearest(labels, distances)
 
 
@@ -335,13 +386,29 @@ def distances_to_own(
     X: Rows, labels: IndexArray, points: FloatArray, masks: BoolArray
 ) -> FloatArray:
     """Segmental distance of every row to the point of its own cluster."""
-    parts = [own_distances(block, labels[rows], points, masks) for rows, block in as_blocks(X)]
-    return np.concatenate(parts)
+    return as_blocks(X).mapped(
+        lambda block, rows, own: own_distances(block, own, points, masks),
+        np.float64,
+        reads=(labels,),
+    )
+
+
+def inside_mean(values: Any, labels: Any, step: int) -> float:
+    """Mean over the rows that are in a cluster."""
+
+    def sums(rows: slice, away: FloatArray, own: IndexArray) -> tuple[float, int]:
+        inside = own >= 0
+        return float(away[inside].sum()), int(inside.sum())
+
+    total, number = fold_rows(sums, values, labels, step=step)
+    return total / number
 
 
 def outside_of(X: Rows, points: FloatArray, masks: BoolArray, radii: FloatArray) -> BoolArray:
     """Which rows lie in no medoid's sphere."""
-    return np.concatenate([outside_all(block, points, masks, radii) for _, block in as_blocks(X)])
+    return as_blocks(X).mapped(
+        lambda block, rows: outside_all(block, points, masks, radii), np.bool_
+    )
 
 
 def centroids_of(X: Rows, labels: IndexArray, masks: BoolArray) -> FloatArray:
@@ -362,13 +429,12 @@ def _averages(
     """An average over the rows of each cluster, out of those of the blocks."""
     table = as_blocks(X)
     if len(table) <= table.block_rows:
-        return average(next(iter(table))[1], labels)
+        return average(next(iter(table))[1], brought(labels))
 
-    def sums(block: FloatArray, rows: slice) -> tuple[FloatArray, IndexArray]:
-        inside = labels[rows]
+    def sums(block: FloatArray, rows: slice, inside: IndexArray) -> tuple[FloatArray, IndexArray]:
         counts = np.bincount(inside[inside >= 0], minlength=k)
         means = average(block, inside)
         return np.where(counts[:, None] > 0, means * counts[:, None], 0.0), counts
 
-    total, counts = fold(sums, table)
+    total, counts = fold(sums, table, reads=(labels,))
     return np.asarray(total / np.maximum(counts, 1)[:, None])

@@ -11,6 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from subscape.arrays.blocks import Blocks, as_blocks
+from subscape.arrays.row_values import each_row, handed_out, put_entry
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
@@ -29,6 +30,7 @@ from .phases import (
     deviations_of,
     distances_to_own,
     far_points,
+    inside_mean,
     nearest_of,
     outside_of,
     sphere_radii,
@@ -65,7 +67,7 @@ class PROCLUS(SubspaceFinder):
     search_rows : int, "auto" or None, default="auto"
         Rows that the hill climbing looks at, drawn at random; all rows take part in the last phase.
         "auto": 2000, or 200 per cluster if that is more. None: all rows.
-    outliers : {"far", "spheres", None}, default="far"
+    noise : {"far", "spheres", None}, default="far"
         Which rows are noise: those farther from their medoid than ``reach`` times the median of the
         typical rows of their cluster; those that are farther from every medoid than that medoid is
         from the next one (the paper's rule, generous in many dimensions); or none.
@@ -118,13 +120,16 @@ class PROCLUS(SubspaceFinder):
     --------------------------
     - The polishing of medoids and the exchange of random ones in between are ours (``refine=False``
       is as published), and so are the rows sampled for the search (``search_rows=None``).
-    - The paper's outliers are ``outliers="spheres"``; by the default rule, which has a ``reach``,
+    - The paper's outliers are ``noise="spheres"``; by the default rule, which has a ``reach``,
       rows that it rejects have no say in a cluster's features and centre.
     - The paper searches once (``n_init=1``), and wants ``avg_dims`` to be given: the estimate is
       ours.
     - Always: restarts are compared after their last phase, when the features come from the
       clusters. Where the paper is silent, ties go to the lower cluster and feature number, copies
       of a row are no second candidate, and a medoid always stays in its own cluster.
+    - What that gains: mean CE 0.07 as published (n_clusters=4, avg_dims=4), 0.00 by default, on
+      five generated tables (300 x 12, four clusters of four features, a tenth of noise;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -152,7 +157,7 @@ class PROCLUS(SubspaceFinder):
         "avg_dims": [Interval(Real, LEAST_DIMS, None, closed="left"), StrOptions({"auto"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
-        "outliers": [StrOptions({"far", "spheres"}), None],
+        "noise": [StrOptions({"far", "spheres"}), None],
         "reach": [Interval(Real, 1, None, closed="left")],
         "refine": ["boolean"],
         "sample_factor": [Interval(Integral, 1, None, closed="left")],
@@ -172,7 +177,7 @@ class PROCLUS(SubspaceFinder):
         avg_dims: float | str = "auto",
         n_init: int = 5,
         search_rows: int | str | None = "auto",
-        outliers: str | None = "far",
+        noise: str | None = "far",
         reach: float = 3.0,
         refine: bool = True,
         sample_factor: int = 30,
@@ -188,7 +193,7 @@ class PROCLUS(SubspaceFinder):
         self.avg_dims = avg_dims
         self.n_init = n_init
         self.search_rows = search_rows
-        self.outliers = outliers
+        self.noise = noise
         self.reach = reach
         self.refine = refine
         self.sample_factor = sample_factor
@@ -228,8 +233,8 @@ class PROCLUS(SubspaceFinder):
         rows = as_blocks(table).map(lambda block: block)
         masks = self.clustering_.subspaces.relevance > 0
         labels, distances = nearest_of(rows, self.medoids_, masks)
-        labels[self._is_outlier(rows, self.medoids_, masks, labels, distances, self.radii_)] = -1
-        return labels.astype(np.int64)
+        placed = self._without_outliers(rows, self.medoids_, masks, labels, distances, self.radii_)
+        return handed_out(placed, np.int64)
 
     def _search(self, table: Any, watch: Watch) -> Found:
         found = super()._search(table, watch)
@@ -240,7 +245,7 @@ class PROCLUS(SubspaceFinder):
     def _one_cluster(self, table: Any) -> Found:
         fitted = {
             "medoid_indices_": np.zeros(1, np.intp),
-            "radii_": np.zeros(1) if self.outliers == "far" else np.full(1, np.inf),
+            "radii_": np.zeros(1) if self.noise == "far" else np.full(1, np.inf),
             "avg_dims_": float(table.shape[1]),
             "objective_": 0.0,
         }
@@ -297,28 +302,32 @@ class PROCLUS(SubspaceFinder):
             members = core_of(labels, distances, k, self.reach) if self.refine else labels
             masks = choose_dimensions(deviations_of(X, members, points), total)
         labels, distances = nearest_of(X, points, masks)
-        labels[medoids] = np.arange(k)
-        distances[medoids] = 0.0
-        if self.outliers == "far":
+        for i, row in enumerate(medoids):
+            put_entry(labels, int(row), i)
+            put_entry(distances, int(row), 0.0)
+        if self.noise == "far":
             radii = bounds_of_core(labels, distances, k, self.reach)
-        elif self.outliers == "spheres":
+        elif self.noise == "spheres":
             radii = sphere_radii(points, masks)
         else:
             radii = np.full(k, np.inf)
-        labels[self._is_outlier(X, points, masks, labels, distances, radii)] = -1
-        order = by_first_row(labels)
-        labels = np.where(labels >= 0, np.argsort(order)[labels], -1)
+        labels = self._without_outliers(X, points, masks, labels, distances, radii)
+        order = by_first_row(labels, k)
+        number = np.argsort(order)
+        labels = each_row(
+            lambda rows, own: np.where(own >= 0, number[own], -1), labels, dtype=np.intp
+        )
         medoids, masks, radii = medoids[order], masks[order], radii[order]
         away = distances_to_own(X, labels, centroids_of(X, labels, masks), masks)
         fitted = {
             "medoid_indices_": medoids,
             "radii_": radii,
             "avg_dims_": total / k,
-            "objective_": float(away[labels >= 0].mean()),
+            "objective_": inside_mean(away, labels, as_blocks(X).block_rows),
         }
         return Found(SubspaceClustering.from_labels(labels, masks=masks), n_trials, fitted)
 
-    def _is_outlier(
+    def _without_outliers(
         self,
         X: Rows,
         points: FloatArray,
@@ -326,10 +335,19 @@ class PROCLUS(SubspaceFinder):
         labels: IndexArray,
         distances: FloatArray,
         radii: FloatArray,
-    ) -> BoolArray:
-        if self.outliers == "spheres":
-            return outside_of(X, points, masks, radii)
-        return distances > radii[labels]
+    ) -> Any:
+        """The labels with -1 for outliers."""
+        if self.noise == "spheres":
+            outside = outside_of(X, points, masks, radii)
+            return each_row(
+                lambda rows, own, out: np.where(out, -1, own), labels, outside, dtype=np.intp
+            )
+        return each_row(
+            lambda rows, own, away: np.where(away > radii[own], -1, own),
+            labels,
+            distances,
+            dtype=np.intp,
+        )
 
     def _rows_to_search(self, X: Rows, k: int, rng: np.random.Generator) -> IndexArray:
         n_rows = len(X)

@@ -102,6 +102,9 @@ class SSPC(SubspaceFinder):
       counts as shared only if the rows let in by the other features are narrow in it; rows
       explained by earlier groups are set aside, so that later groups find other clusters; and a
       cluster gets a new centre only once moving to the medians no longer helps.
+    - What that gains: mean CE 0.03 as published (n_clusters=4), 0.03 by default, on five generated
+      tables (300 x 12, four clusters of four features, a tenth of noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

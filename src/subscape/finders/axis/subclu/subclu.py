@@ -101,6 +101,9 @@ class SUBCLU(SubspaceFinder):
       and ``min_samples``.
     - Always: a row on the border of two clusters is in both, where DBSCAN gives it to one of them:
       otherwise the search from few features to many could lose rows.
+    - What that gains: mean CE 0.90 as published (eps=0.05, min_samples=30), 0.02 by default, on
+      five generated tables (300 x 12, four clusters of four features, a tenth of noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -45,7 +45,7 @@ class AutoNR(ViewFinder):
         See :class:`NrKMeans`.
     max_iter : int, default=300
         Steps of the last search, over all rows.
-    outliers : bool, default=False
+    noise : bool, default=False
         Rows that no cluster of a view explains are left out there (label −1).
     max_time : float, optional
         Seconds after which the search ends with the best so far.
@@ -99,7 +99,7 @@ class AutoNR(ViewFinder):
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "n_escapes": [Interval(Integral, 0, None, closed="left")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "outliers": ["boolean"],
+        "noise": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],
         "n_jobs": [Integral, None],
@@ -114,7 +114,7 @@ class AutoNR(ViewFinder):
         n_init: int = 8,
         n_escapes: int = 1,
         max_iter: int = 300,
-        outliers: bool = False,
+        noise: bool = False,
         max_time: float | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -125,7 +125,7 @@ class AutoNR(ViewFinder):
         self.n_init = n_init
         self.n_escapes = n_escapes
         self.max_iter = max_iter
-        self.outliers = outliers
+        self.noise = noise
         self.max_time = max_time
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -177,7 +177,7 @@ class AutoNR(ViewFinder):
         code = ViewCode(table, grain)
         attributes["n_clusters_"] = (*task.sizes, 1)
         attributes["saved_bits_"] = code.plain - code.total(best)
-        return self._found(searched, best, self.outliers, **attributes)
+        return self._found(searched, best, self.noise, **attributes)
 
     def _nothing(self, inertia: float) -> dict[str, Any]:
         return super()._nothing(inertia) | {

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import warnings
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.arrays.blocks import ordered_sum
+from subscape.arrays.row_values import change_rows, each_row, equal_rows, first_rows, fold_rows
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, count
 from subscape.core.oriented import OrientedSubspaces
-from subscape.core.types import FloatArray
+from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.oriented.flats import bases_of
 
-from .kernel import cell_sums
+from .kernel import CellSums, cell_sums
 from .rotation import Bases
 from .rows import Labels, Rows, rows_of
 from .search import Start, Task
@@ -36,6 +37,8 @@ class View(NamedTuple):
     """(p, m) the direction that separates most first."""
     importances: FloatArray
     """(m,) scatter between the clusters along each direction."""
+    size: int
+    """Clusters, also those that have lost their rows."""
 
 
 def in_order(solution: Solution) -> Solution:
@@ -94,33 +97,107 @@ def mark_outliers(X: NDArray[np.floating] | Rows, solution: Solution) -> Labels:
     """
     rows, labels, n = rows_of(X), solution.labels.copy(), X.shape[0]
     for j, basis in enumerate(solution.bases):
-        inside = rows.along(basis)
         m, k = basis.shape[1], len(solution.groups.centres[j])
-        ends = [(part.min(axis=0), part.max(axis=0)) for _, part in inside]
-        wide = np.max([high for _, high in ends], axis=0) - np.min([low for low, _ in ends], axis=0)
-        box = float(np.log(np.maximum(wide, 1e-300)).sum())
+        ends = rows.fold_along(lambda part, place: Ends(part.min(axis=0), part.max(axis=0)), basis)
+        box = float(np.log(np.maximum(ends.high - ends.low, 1e-300)).sum())
         centres = solution.groups.centres[j] @ basis
-        own = solution.labels[:, j]
-        normal, size = np.ones(n, dtype=bool), np.array([k], dtype=np.intp)
+        own, away = solution.labels[:, j], rows.row_values(np.float64)
+        normal = each_row(lambda place, own: np.ones(len(own), bool), own, dtype=np.bool_)
         for _ in range(OUTLIER_ROUNDS):
-            away = np.concatenate(
-                [np.square(part - centres[own[place]]).sum(axis=1) for place, part in inside]
+            rows.fold_along(Away(centres), basis, reads=(own,), writes=(away,))
+            total, number = fold_rows(
+                lambda place, away, normal: (float(away[normal].sum()), int(normal.sum())),
+                away,
+                normal,
+                step=rows.block_rows,
             )
-            variance = max(float(away[normal].mean()) / m, 1e-300)
+            variance = max(total / number / m, 1e-300)
             limit = 2 * (box + np.log(n) - np.log(k)) - m * np.log(2 * np.pi * variance)
-            inliers = away <= max(limit, m) * variance
             # The row nearest to its centre always stays, so that no cluster gets lost.
-            for i in range(k):
-                members = np.flatnonzero(own == i)
-                inliers[members[away[members].argmin()]] = True
-            if np.array_equal(inliers, normal):
+            inliers = inside_limit(away, own, max(limit, m) * variance, nearest_rows(away, own, k))
+            if equal_rows(inliers, normal):
                 break
             normal = inliers
-            numbers = np.where(normal, own, -1).astype(np.int32)[:, None]
-            found = ordered_sum(cell_sums(part, numbers[place], size) for place, part in inside)
+            found = rows.fold_along(InlierSums(k), basis, reads=(own, normal))
             centres = found.sums / found.counts[:, None]
-        labels[~normal, j] = -1
+        change_rows(partial(_mark, j), normal, changes=labels)
     return labels
+
+
+def _mark(view: int, place: slice, normal: Any, labels: Any) -> None:
+    labels[~normal, view] = -1
+
+
+class Ends:
+    """Smallest and largest coordinates; the sum of two holds both."""
+
+    def __init__(self, low: FloatArray, high: FloatArray) -> None:
+        self.low, self.high = low, high
+
+    def __add__(self, other: Ends) -> Ends:
+        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+
+
+class Away:
+    """Writes down how far rows are from the centres of their clusters."""
+
+    def __init__(self, centres: FloatArray) -> None:
+        self._centres = centres
+
+    def __call__(self, part: FloatArray, place: slice, own: Any, away: FloatArray) -> int:
+        away[:] = np.square(part - self._centres[own]).sum(axis=1)
+        return 0
+
+
+class InlierSums:
+    """Sums of the rows of each cluster, outliers left out."""
+
+    def __init__(self, k: int) -> None:
+        self._size = np.array([k], dtype=np.intp)
+
+    def __call__(self, part: FloatArray, place: slice, own: Any, normal: Any) -> CellSums:
+        numbers = np.where(normal, own, -1).astype(np.int32)[:, None]
+        return cell_sums(part, numbers, self._size)
+
+
+class _Nearest:
+    """Of each cluster the least distance and its first row; the sum of two is the nearer one."""
+
+    def __init__(self, away: FloatArray, rows: IndexArray) -> None:
+        self.away, self.rows = away, rows
+
+    def __add__(self, other: _Nearest) -> _Nearest:
+        nearer = other.away < self.away
+        return _Nearest(
+            np.where(nearer, other.away, self.away), np.where(nearer, other.rows, self.rows)
+        )
+
+
+def nearest_rows(away: Any, own: Any, k: int) -> IndexArray:
+    """The row of each cluster that is nearest to its centre, the first of equal ones."""
+
+    def nearest(place: slice, away: FloatArray, own: Any) -> _Nearest:
+        least, rows = np.full(k, np.inf), np.zeros(k, np.intp)
+        for i in range(k):
+            members = np.flatnonzero(own == i)
+            if len(members):
+                row = members[away[members].argmin()]
+                least[i], rows[i] = away[row], row + place.start
+        return _Nearest(least, rows)
+
+    return fold_rows(nearest, away, own, step=len(away)).rows
+
+
+def inside_limit(away: Any, own: Any, limit: float, staying: IndexArray) -> Any:
+    """Which rows are no farther than the limit, or stay anyhow."""
+
+    def inside(place: slice, away: FloatArray, own: Any) -> Any:
+        found = away <= limit
+        here = staying[(staying >= place.start) & (staying < place.stop)]
+        found[here - place.start] = True
+        return found
+
+    return each_row(inside, away, own, dtype=np.bool_)
 
 
 def without_lost(task: Task, solution: Solution) -> Solution:
@@ -146,7 +223,7 @@ def without_lost(task: Task, solution: Solution) -> Solution:
 def finished_views(solution: Solution, labels: Labels) -> list[View]:
     """The views one by one; of those with as many clusters the one that explains most first."""
     views = [
-        View(labels[:, j], basis, np.square(factor @ basis).sum(axis=0))
+        View(labels[:, j], basis, np.square(factor @ basis).sum(axis=0), len(factor))
         for j, (basis, factor) in enumerate(
             zip(solution.bases, solution.groups.factors, strict=True)
         )
@@ -159,12 +236,13 @@ def finished_views(solution: Solution, labels: Labels) -> list[View]:
 
 def clustering_of(view: View) -> SubspaceClustering:
     """The clusters of a view, numbered by their first rows, each in the subspace of the view."""
-    used = np.flatnonzero(np.bincount(view.labels[view.labels >= 0]))
-    first = [int(np.argmax(view.labels == i)) for i in used]
+    first = first_rows(view.labels, view.size)
+    used = np.flatnonzero(first < len(view.labels))
     # The last entry is for outliers: −1 points there.
-    number = np.full(int(used[-1]) + 2, -1, dtype=np.int32)
-    number[used[np.argsort(first)]] = np.arange(len(used))
-    return SubspaceClustering.from_labels(number[view.labels], bases=[view.basis] * len(used))
+    number = np.full(view.size + 1, -1, dtype=np.int32)
+    number[used[np.argsort(first[used])]] = np.arange(len(used))
+    labels = each_row(lambda rows, own: number[own], view.labels, dtype=np.int32)
+    return SubspaceClustering.from_labels(labels, bases=[view.basis] * len(used))
 
 
 def basis_of(clustering: SubspaceClustering) -> FloatArray:

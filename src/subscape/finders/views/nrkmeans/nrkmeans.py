@@ -48,12 +48,12 @@ class NrKMeans(ViewFinder):
         which are then held in memory.
     max_iter : int, default=300
         Steps per start.
-    noise_rule : {"chance", "rank"}, default="chance"
+    noise_space : {"chance", "rank"}, default="chance"
         Which directions a view gives to the noise space in the end: those in which its clusters
         differ no more than groups of random rows would, or only those in which they don't differ
         at all. On samples there are hardly any of the latter, and a view of k clusters has k − 1
         dimensions then, whatever it needs.
-    outliers : bool, default=False
+    noise : bool, default=False
         Rows that no cluster of a view explains are left out there (label −1).
     init : tuple (bases, centres), optional
         The only start: an orthonormal array (n_features, m_j) and an array of centres
@@ -97,12 +97,15 @@ class NrKMeans(ViewFinder):
     Differences from the paper
     --------------------------
     - Beyond the paper are the escapes (``n_escapes=0`` is as published), the search on a sample of
-      the rows (``search_rows=None``), the rule for the noise space (``noise_rule="rank"``) and
-      ``outliers``.
+      the rows (``search_rows=None``), the rule for the noise space (``noise_space="rank"``) and
+      ``noise``.
     - Always: most starts are in independent components, and go on by successive halving; ``init``
       gives a start of your own. The rotations multiply from the right (the supplement prints left
       products, which raise the cost), and the scatter is taken from the centres instead of from a
       pass over the rows.
+    - What that gains: mean mean 1 − NMI of the views 0.01 as published (n_clusters=(3, 3)), 0.01 by
+      default, on five generated tables (200 x 6, two views of three clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -130,8 +133,8 @@ class NrKMeans(ViewFinder):
         "n_escapes": [Interval(Integral, 0, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "noise_rule": [StrOptions({"chance", "rank"})],
-        "outliers": ["boolean"],
+        "noise_space": [StrOptions({"chance", "rank"})],
+        "noise": ["boolean"],
         "init": [tuple, None],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
         "random_state": ["random_state", np.random.Generator],
@@ -147,8 +150,8 @@ class NrKMeans(ViewFinder):
         n_escapes: int = 4,
         search_rows: int | str | None = "auto",
         max_iter: int = 300,
-        noise_rule: str = "chance",
-        outliers: bool = False,
+        noise_space: str = "chance",
+        noise: bool = False,
         init: tuple[Any, Any] | None = None,
         max_time: float | None = None,
         random_state: Any = None,
@@ -160,8 +163,8 @@ class NrKMeans(ViewFinder):
         self.n_escapes = n_escapes
         self.search_rows = search_rows
         self.max_iter = max_iter
-        self.noise_rule = noise_rule
-        self.outliers = outliers
+        self.noise_space = noise_space
+        self.noise = noise
         self.init = init
         self.max_time = max_time
         self.random_state = random_state
@@ -227,9 +230,9 @@ class NrKMeans(ViewFinder):
         best = without_lost(task, best)
         if not best.converged and not watch.was_cut:
             watch.cut(f"labels still changed after max_iter={self.max_iter} steps")
-        by_chance = task.noise and self.noise_rule == "chance"
+        by_chance = task.noise and self.noise_space == "chance"
         best = trimmed(task, best) if by_chance else in_order(best)
-        return self._found(searched, best, self.outliers)
+        return self._found(searched, best, self.noise)
 
     def _given_start(self, task: Task, searched: Searched) -> Start:
         """The start given as ``init``, in the units of the search."""

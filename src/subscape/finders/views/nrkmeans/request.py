@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from subscape.arrays.blocks import Blocks, as_blocks, ordered_sum
+from subscape.arrays.blocks import Blocks, as_blocks
 from subscape.core.errors import SubscapeError, count
 from subscape.core.types import FloatArray, IntArray
 from subscape.finders.oriented.between import leading_directions
@@ -111,17 +111,20 @@ def free_directions(X: FloatArray | Blocks, given: Sequence[IntArray]) -> FloatA
 def known_directions(table: BlockRows, labels: IntArray) -> FloatArray:
     """Directions in which the clusters differ by more than chance explains; two passes."""
     k = int(labels.max()) + 1
-    own, size = labels.astype(np.int32)[:, None], np.array([k], dtype=np.intp)
-    found = ordered_sum(cell_sums(block, own[rows], size) for rows, block in table)
+    size = np.array([k], dtype=np.intp)
+    found = table.fold(
+        lambda block, rows, own: cell_sums(block, own.astype(np.int32)[:, None], size),
+        reads=(labels,),
+    )
     n_rows = found.counts.sum()
     middle = found.sums.sum(axis=0) / n_rows
     sums = found.sums - found.counts[:, None] * middle
     factor = sums / np.sqrt(np.maximum(found.counts, 1))[:, None]
     directions = leading_directions(factor, 1e-10 * float(np.square(factor).sum()))
     between = np.square(factor @ directions).sum(axis=0)
-    total = ordered_sum(
-        np.square((block[labels[rows] >= 0] - middle) @ directions).sum(axis=0)
-        for rows, block in table
+    total = table.fold(
+        lambda block, rows, own: np.square((block[own >= 0] - middle) @ directions).sum(axis=0),
+        reads=(labels,),
     )
     clear = between * n_rows > chance_edge(k, table.shape[1]) * (total - between)
     return directions[:, clear]

@@ -7,7 +7,7 @@ few things, so that these know nothing of where the rows lie.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.arrays.blocks import Blocks, ordered_sum
+from subscape.arrays.row_values import entry, put_entry
 from subscape.core.types import FloatArray, IndexArray, IntArray
 
 from .kernel import CellSums, cell_sums, nearest_in_views
@@ -73,6 +74,30 @@ class Rows(ABC):
     def along(self, basis: FloatArray) -> Inside:
         """Where the rows lie in a view."""
 
+    def fold_along(
+        self,
+        stats: Callable[..., Any],
+        basis: FloatArray,
+        *,
+        reads: Sequence[Any] = (),
+        writes: Sequence[Any] = (),
+    ) -> Any:
+        """Sum of what is said of the rows in a view; called as for ``Blocks.fold``."""
+        beside = (*reads, *writes)
+        return ordered_sum(
+            stats(inside, rows, *(values[rows] for values in beside))
+            for rows, inside in self.along(basis)
+        )
+
+    def row_values(self, dtype: Any) -> Any:
+        """An entry per row, where the rows are or in memory."""
+        return np.zeros(self.shape[0], dtype)
+
+    @property
+    def block_rows(self) -> int:
+        """Rows of the blocks that sums over row values are made of."""
+        return self.shape[0]
+
     def squares_along(self, bases: Bases) -> list[FloatArray]:
         """Sum of the squares along every direction of each view."""
         return [np.square(inside).sum(axis=0) for basis in bases for _, inside in self.along(basis)]
@@ -116,50 +141,90 @@ class BlockRows(Rows):
             inside = block if self._lift is None else block @ self._lift
             yield rows, inside.astype(self.dtype, copy=False)
 
+    def fold(
+        self,
+        stats: Callable[..., Any],
+        *,
+        reads: Sequence[Any] = (),
+        writes: Sequence[Any] = (),
+    ) -> Any:
+        """Sum of what is said of each block, as ``Blocks.fold`` does."""
+        lifted = _Lifted(stats, self._lift, self.dtype)
+        return self._blocks.fold(lifted, reads=reads, writes=writes)
+
     @cached_property
     def square(self) -> float:
-        return float(ordered_sum(_sum_of_squares(block) for _, block in self))
+        return float(self.fold(lambda block, rows: _sum_of_squares(block)))
 
-    def no_labels(self, sizes: Sizes) -> NDArray[np.signedinteger]:
+    def no_labels(self, sizes: Sizes) -> Any:
         # A negative number, as long as there is no label.
-        return np.full((self.shape[0], len(sizes)), -1, dtype=np.min_scalar_type(-max(sizes)))
+        return self._blocks.row_values(np.min_scalar_type(-max(sizes)), -1, (len(sizes),))
+
+    def row_values(self, dtype: Any) -> Any:
+        return self._blocks.row_values(dtype)
+
+    @property
+    def block_rows(self) -> int:
+        return self._blocks.block_rows
 
     def assign(self, views: Rotation, sizes: Sizes, old: Any) -> Step:
-        by, labels = Scoring.of(views, sizes, self.dtype), np.empty_like(old)
+        by = Scoring.of(views, sizes, self.dtype)
+        labels = self._blocks.row_values(old.dtype, -1, (len(sizes),))
 
-        def one(rows: slice, block: NDArray[Any]) -> tuple[tuple[CellSums, ...], int]:
-            labels[rows] = found = nearest(block, by)
-            return sums_of_rows(block, found, sizes), int(np.count_nonzero(found != old[rows]))
+        def one(
+            block: NDArray[Any], rows: slice, old: Any, labels: Any
+        ) -> tuple[tuple[CellSums, ...], int]:
+            labels[:] = found = nearest(block, by)
+            return sums_of_rows(block, found, sizes), int(np.count_nonzero(found != old))
 
-        parts, n_changed = ordered_sum(one(rows, block) for rows, block in self)
+        parts, n_changed = self.fold(one, reads=(old,), writes=(labels,))
         return Step(labels, *by_view(parts, sizes), n_changed)
 
     def along(self, basis: FloatArray) -> Inside:
-        return _Projected(self, basis)
+        raise NotImplementedError("rows that are read in blocks are passed over by fold_along")
+
+    def fold_along(
+        self,
+        stats: Callable[..., Any],
+        basis: FloatArray,
+        *,
+        reads: Sequence[Any] = (),
+        writes: Sequence[Any] = (),
+    ) -> Any:
+        narrow = np.ascontiguousarray(basis, dtype=self.dtype)
+
+        def inside(block: NDArray[Any], rows: slice, *own: Any) -> Any:
+            return stats(np.asarray(block @ narrow, dtype=np.float64), rows, *own)
+
+        return self.fold(inside, reads=reads, writes=writes)
 
     def squares_along(self, bases: Bases) -> list[FloatArray]:
-        inside = self.along(np.concatenate(bases, axis=1))
-        squares = ordered_sum(np.einsum("ij,ij->j", block, block) for _, block in inside)
+        squares = self.fold_along(
+            lambda block, rows: np.einsum("ij,ij->j", block, block), np.concatenate(bases, axis=1)
+        )
         return np.split(squares, np.cumsum([basis.shape[1] for basis in bases])[:-1])
 
     def move(self, step: Step, view: int, row: int, cluster: int) -> Step:
-        values = next(
-            block[row - rows.start].astype(np.float64) for rows, block in self if row < rows.stop
+        alone = _Lifted(
+            lambda block, rows: block[row - rows.start].astype(np.float64), self._lift, self.dtype
         )
-        transfer(step, view, step.labels[row, view], cluster, values)
-        step.labels[row, view] = cluster
+        (values,) = self._blocks.at_rows(alone, [row])
+        transfer(step, view, entry(step.labels, row)[view], cluster, values)
+        put_entry(step.labels, row, cluster, view)
         return step
 
 
-class _Projected:
-    """The blocks of a table in some directions, in float64."""
+class _Lifted:
+    """A function of blocks, called with the rows in the directions to look in."""
 
-    def __init__(self, table: BlockRows, basis: FloatArray) -> None:
-        self._table, self._basis = table, np.ascontiguousarray(basis, dtype=table.dtype)
+    def __init__(
+        self, stats: Callable[..., Any], lift: FloatArray | None, dtype: np.dtype[Any]
+    ) -> None:
+        self._stats, self._lift, self._dtype = stats, lift, dtype
 
-    def __iter__(self) -> Iterator[tuple[slice, FloatArray]]:
-        for rows, block in self._table:
-            yield rows, np.asarray(block @ self._basis, dtype=np.float64)
+    def __call__(self, block: NDArray[Any], rows: slice, *own: Any) -> Any:
+        inside = block if self._lift is None else block @ self._lift
+        return self._stats(inside.astype(self._dtype, copy=False), rows, *own)
 
 
 class ArrayRows(Rows):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.arrays.device.array_api import equal
+from subscape.arrays.row_values import Farthest, equal_rows
 from subscape.core.types import FloatArray
 
 from .rotation import Bases, Groups, explained_scatter, summed_up
@@ -82,7 +82,7 @@ def iterate(
         if any((counts == 0).any() for counts in step.counts):
             step = refill(rows, step, views.bases)
             # The rows that left their clusters empty may have been put back.
-            converged = equal(step.labels, labels)
+            converged = equal_rows(step.labels, labels)
         labels = step.labels
         # The centres move, every direction goes to the view that it helps most, and what helps
         # none to the noise space.
@@ -108,11 +108,12 @@ def farthest(rows: Rows, step: Step, view: int, basis: FloatArray) -> int:
     """The row that is farthest from its centre, of clusters with several; -1 if none is away."""
     counts, own = step.counts[view], rows.of_view(step.labels, view)
     centres = summed_up([step.sums[view]], [counts]).centres[0] @ basis
-    most, found = 0.0, -1
-    for part, inside in rows.along(basis):
-        away = np.square(inside - centres[own[part]]).sum(axis=1)
-        away[counts[own[part]] < 2] = -1.0
+
+    def most(inside: FloatArray, part: slice, own: NDArray[np.signedinteger]) -> Farthest:
+        away = np.square(inside - centres[own]).sum(axis=1)
+        away[counts[own] < 2] = -1.0
         row = int(away.argmax())
-        if away[row] > most:
-            most, found = float(away[row]), part.start + row
-    return found
+        return Farthest(float(away[row]), part.start + row)
+
+    found = rows.fold_along(most, basis, reads=(own,))
+    return found.row if found.value > 0.0 else -1
