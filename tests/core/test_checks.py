@@ -293,3 +293,26 @@ class TestNames:
         check_names(table, None, ("r", "s"))
         with pytest.raises(SubscapeError, match="rows of the table are in another order"):
             check_names(table, None, ("s", "r"))
+
+
+class TestLargeIntegers:
+    def test_what_float64_cannot_tell_apart_is_refused_by_name(self):
+        X = np.column_stack([np.arange(5), 2**62 + np.arange(5)])
+        for read in (lambda X: check_table(X, "LAC"), Table.from_array):
+            with pytest.raises(SubscapeError, match=r"beyond 2\*\*53 in 'column 1' can't be told"):
+                read(X)
+        with pytest.raises(SubscapeError, match="'b' can't be told"):
+            check_table(pd.DataFrame(X, columns=["a", "b"]), "LAC")
+
+    @pytest.mark.parametrize("begin", [2**53 - 4, 2**62, -(2**62)])
+    def test_what_stays_apart_is_taken(self, begin):
+        X = (begin + np.arange(4) * (1 if begin < 2**53 and begin > 0 else 4096)).reshape(4, 1)
+        np.testing.assert_array_equal(check_table(X, "LAC").astype(np.int64), X)
+
+    def test_the_bound_itself(self):
+        exact = np.array([[2**53 - 1], [2**53]])
+        assert len(np.unique(check_table(exact, "LAC"))) == 2
+        with pytest.raises(SubscapeError, match="told apart"):
+            check_table(np.array([[2**53], [2**53 + 1]]), "LAC")
+        with pytest.raises(SubscapeError, match="told apart"):
+            check_table(np.array([[2**64 - 1], [2**64 - 2]], dtype=np.uint64), "LAC")

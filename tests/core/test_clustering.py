@@ -20,6 +20,7 @@ from subscape.core import (
     as_clustering,
     label_matrix,
 )
+from subscape.core.oriented import orthonormal
 
 
 def two_clusters(**names):
@@ -363,3 +364,20 @@ class TestUnusualLabels:
         labels = np.array([1, 1, -1], object)
         found = SubspaceClustering.from_labels(labels, masks=[[1, 0], [0, 1]])
         assert found.subspaces.masks.tolist() == [[False, True]]
+
+
+def test_directions_that_are_next_to_nothing_are_dropped():
+    assert orthonormal([[1.5e-12], [0.0]]).shape == (2, 1)
+    assert orthonormal([[0.5e-12], [0.0]]).shape == (2, 0)
+    assert orthonormal([[1.0, 1.0], [1.0, 1.0 + 1e-15]]).shape == (2, 1)
+    assert orthonormal([[1.0, 1.0], [1.0, 1.001]]).shape == (2, 2)
+    assert orthonormal(np.zeros((3, 0))).shape == (3, 0)
+
+
+def test_how_many_clusters_are_bare_is_said():
+    masks = np.array([[1, 0], [0, 0], [0, 0], [0, 0]], dtype=bool)
+    with pytest.raises(SubscapeError, match=r"cluster 1 has no features \(and 2 more\); leave"):
+        SubspaceClustering.from_labels([0, 1, 2, 3], masks=masks)
+    masks[1:3] = True
+    with pytest.raises(SubscapeError, match="cluster 3 has no features; leave"):
+        SubspaceClustering.from_labels([0, 1, 2, 3], masks=masks)

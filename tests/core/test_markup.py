@@ -138,6 +138,7 @@ def test_values():
     assert [plain(v) for v in (np.int64(3), np.float32(0.5), np.inf, -np.inf, np.bool_(False))] == [
         "3", "0.5", "∞", "−∞", "no",
     ]  # fmt: skip
+    assert plain((1, "a")) == "(1, 'a')"
 
 
 def test_arrays_in_named_tuples_are_told_by_their_shape(data):

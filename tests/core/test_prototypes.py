@@ -114,7 +114,7 @@ class TestMissing:
         for figures in (found.centre, found.spread, found.low, found.high):
             assert np.isnan(figures[0, 1]) and not np.isnan(figures[1, 1])
         assert found.effect[0, 1] == 0
-        assert found.sentence(0) == "cluster 0: 2 rows; x0 in [1.1, 2.9], x1 unknown"
+        assert found.sentence(0) == "cluster 1: 2 rows; x0 in [1.1, 2.9], x1 unknown"
 
     def test_a_row_without_values_goes_to_the_larger_cluster(self):
         found = describe([[0.0], [0.1], [0.2], [5.0]], [0, 0, 0, 1])
@@ -148,8 +148,8 @@ class TestSentences:
             [0, 0, 1, 1], masks=[[1, 1], [1, 0]], feature_names=["age", "income"]
         )
         assert describe(self.X, c).sentences() == [
-            "cluster 0: 2 rows; income in [2.12, 2.48], age in [32, 43]",
-            "cluster 1: 2 rows; age in [35.05, 35.95]",
+            "cluster 1: 2 rows; income in [2.12, 2.48], age in [32, 43]",
+            "cluster 2: 2 rows; age in [35.05, 35.95]",
         ]
 
     def test_tight_features_come_first_and_the_rest_is_counted(self):
@@ -157,7 +157,7 @@ class TestSentences:
         X[:5] = X.mean(axis=0) + np.arange(-2, 3)[:, None] * np.arange(1, 10) * 1e-3
         c = SubspaceClustering.from_clusters([(range(5), range(9))], (50, 9))
         text = describe(X, c).sentence(0, most=2)
-        assert text.startswith("cluster 0: 5 rows; x0 in [")
+        assert text.startswith("cluster 1: 5 rows; x0 in [")
         assert text.endswith("and 7 more features") and text.count(" in [") == 2
 
     def test_weighted(self):
@@ -165,49 +165,49 @@ class TestSentences:
             [0, 0, 1, 1], weights=[[0.9, 0.1], [0.5, 0.5]], feature_names=["age", "income"]
         )
         assert describe(self.X, c).sentences() == [
-            "cluster 0: 2 rows; age in [32, 43]",
-            "cluster 1: 2 rows; all features alike",
+            "cluster 1: 2 rows; age in [32, 43]",
+            "cluster 2: 2 rows; all features alike",
         ]
 
     def test_equal_weights_are_alike_whatever_rounding_says(self):
         c = SubspaceClustering.from_labels([0, 0], weights=np.full((1, 7), 1 / 7))
-        assert describe(np.eye(7)[:2], c).sentence(0) == "cluster 0: 2 rows; all features alike"
+        assert describe(np.eye(7)[:2], c).sentence(0) == "cluster 1: 2 rows; all features alike"
 
     def test_oriented(self):
         diagonal = np.array([[1.0], [-1.0]]) / np.sqrt(2)
         spaces = OrientedSubspaces([diagonal, np.eye(2)])
         c = SubspaceClustering.from_labels([0, 0, 1, 1], bases=spaces, feature_names=["a", "b"])
         assert describe(self.X, c).sentences() == [
-            "cluster 0: 2 rows; alike in 0.71 a - 0.71 b",
-            "cluster 1: 2 rows; alike in 1.00 a and 1.00 b",
+            "cluster 1: 2 rows; alike in 0.71 a - 0.71 b",
+            "cluster 2: 2 rows; alike in 1.00 a and 1.00 b",
         ]
 
     def test_oriented_by_what_is_left_out(self):
         spaces = OrientedSubspaces([np.array([[0.6], [0.8]]), np.zeros((2, 0))], complement=True)
         c = SubspaceClustering.from_labels([0, 0, 1, 1], bases=spaces)
         assert describe(self.X, c).sentences() == [
-            "cluster 0: 2 rows; spread along 0.80 x1 + 0.60 x0",
-            "cluster 1: 2 rows; all in one point",
+            "cluster 1: 2 rows; spread along 0.80 x1 + 0.60 x0",
+            "cluster 2: 2 rows; all in one point",
         ]
 
     def test_directions_that_mix_many_features(self):
         even = np.full((100, 1), 0.1)
         c = SubspaceClustering.from_labels([0, 0], bases=[even])
         text = describe(np.eye(100)[:2], c).sentence(0)
-        assert text == "cluster 0: 2 rows; alike in 0.10 x0 + …"
+        assert text == "cluster 1: 2 rows; alike in 0.10 x0 + …"
         many = SubspaceClustering.from_labels([0, 0], bases=[np.eye(100)[:, :5]])
         assert describe(np.eye(100)[:2], many).sentence(0).endswith("and 2 more directions")
 
     def test_no_direction_at_all(self):
         c = SubspaceClustering.from_labels([0, 0], bases=[np.zeros((2, 0))])
-        assert describe(self.X[:2], c).sentence(0) == "cluster 0: 2 rows; alike in no direction"
+        assert describe(self.X[:2], c).sentence(0) == "cluster 1: 2 rows; alike in no direction"
 
     def test_soft_sizes(self):
         c = SubspaceClustering([[0.5, 0.75, 0, 0]], WeightedSubspaces([[1.0, 0.0]]))
-        assert describe(self.X, c).sentence(0).startswith("cluster 0: 1.2 rows; x0 in ")
+        assert describe(self.X, c).sentence(0).startswith("cluster 1: 1.2 rows; x0 in ")
 
     def test_one_row(self):
-        assert describe([[2.5]], [0]).sentence(0) == "cluster 0: 1 row; x0 in [2.5, 2.5]"
+        assert describe([[2.5]], [0]).sentence(0) == "cluster 1: 1 row; x0 in [2.5, 2.5]"
 
     def test_nothing_but_noise(self):
         found = describe(self.X, [-1] * 4)
@@ -220,7 +220,7 @@ class TestSentences:
         c = SubspaceClustering.from_labels([0] * 4, feature_names=["<script>", "a&b"])
         html = describe(self.X, c)._repr_html_()
         assert "<script>" not in html and "&lt;script&gt; in [" in html and "a&amp;b" in html
-        assert "<li>cluster 0: 4 rows;" in html
+        assert "<li>cluster 1: 4 rows;" in html
 
 
 @pytest.mark.parametrize(
@@ -317,7 +317,7 @@ class TestNames:
     def test_of_a_data_frame(self):
         found = describe(self.frame, [0, 0, 1])
         assert found.feature_names == ("age", "dose")
-        assert found.sentence(1) == "cluster 1: 1 row; age in [9, 9], dose in [0, 0]"
+        assert found.sentence(1) == "cluster 2: 1 row; age in [9, 9], dose in [0, 0]"
 
     def test_those_of_the_clustering_must_be_the_same(self):
         c = SubspaceClustering.from_labels([0, 0, 1], feature_names=["a", "b"])

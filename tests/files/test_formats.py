@@ -577,7 +577,7 @@ class TestTogether:
         paths = [write(name, text) for name, text in texts.items()]
         assert [s.name for file in read_together(paths[:2]) for s in file] == ["a.csv", "a.tsv"]
         names = [s.name for file in read_together([paths[0], paths[2]]) for s in file]
-        assert names == [str(paths[0]), f"{paths[2]}#0", f"{paths[2]}#1"]
+        assert names == [str(paths[0]), f"{paths[2]}#1", f"{paths[2]}#2"]
 
     def test_different_tables_are_refused_by_name(self, write):
         a, b = write("a.csv", "0\n1\n"), write("b.csv", "0\n1\n1\n")

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from subscape.files.leftovers import remove_leftovers
+from subscape.files.leftovers import _is_left, remove_leftovers
 
 WRITE = """
 import sys, time
@@ -45,4 +45,18 @@ def test_other_files_stay(tmp_path):
         (tmp_path / name).touch()
     os.utime(tmp_path / ".b.npz.abcd123_", (old, old))
     os.utime(tmp_path / ".hidden", (old, old))
+    for pid in (2**31, 2**31 - 1):  # more than a number of a process can be, and the largest one
+        (tmp_path / f".c.npz.{pid}-abcd123_").touch()
+    (gone,) = remove_leftovers(tmp_path / "none") or [None]
+    assert gone is None
+    assert [path.name for path in remove_leftovers(tmp_path) if ".c." in path.name] == [
+        f".c.npz.{2**31 - 1}-abcd123_"
+    ]
+    assert (tmp_path / f".c.npz.{2**31}-abcd123_").exists()
+    (tmp_path / ".b.npz.abcd123_").touch()
+    os.utime(tmp_path / ".b.npz.abcd123_", (old, old))
     assert [path.name for path in remove_leftovers(tmp_path)] == [".b.npz.abcd123_"]
+
+
+def test_what_somebody_else_removed_is_not_left(tmp_path):
+    assert not _is_left(tmp_path / ".a.npz.abcd123_", None)

@@ -161,3 +161,9 @@ def test_an_empty_clustering_stays_empty():
         (run,) = run_all([Task(pipeline, X, seed=0)])
         assert run.clustering.n_clusters == 0
         assert run.clustering.shape == X.shape
+
+
+@pytest.mark.parametrize("step", [None, "passthrough", StandardScaler()])
+def test_steps_that_leave_columns_where_they_are(step):
+    assert seen_columns([step], 3).tolist() == [0, 1, 2]
+    assert seen_columns([step, make_pipeline("passthrough")], 2).tolist() == [0, 1]

@@ -217,6 +217,8 @@ def test_things_without_a_name_are_told(thing):
     assert len(naming.unnamed) == 1
     assert naming.unnamed[0].startswith("here: ")
     assert "0x" not in told
+    if type(thing) is object:
+        assert naming.unnamed == ["here: an object of class object"]
 
 
 def test_labels_as_a_series_make_other_runs():

@@ -180,7 +180,8 @@ def test_the_same_run_is_done_once_and_keeps_both_notes(tmp_path):
 
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_an_interrupt_leaves_whole_files_and_the_next_call_goes_on(tmp_path, n_jobs):
-    tasks = [Task(Halves(fault="interrupt", where=6), X, seed=s) for s in range(9)]
+    fault = f"interrupt after {tmp_path}"
+    tasks = [Task(Halves(fault=fault, where=6), X, seed=s) for s in range(9)]
     with pytest.raises(KeyboardInterrupt):
         run_all(tasks, tmp_path, n_jobs=n_jobs)
     store = RunStore(tmp_path)

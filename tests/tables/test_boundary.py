@@ -15,7 +15,7 @@ import pytest
 from pyarrow import parquet
 
 from subscape.core.errors import FileFormatError, SubscapeError
-from subscape.tables.readers import boundary
+from subscape.tables.readers import boundary, delimited
 from subscape.tables.readers.boundary import (
     Limits,
     check_nesting,
@@ -177,7 +177,13 @@ def test_a_child_that_hangs_or_crashes_is_a_sentence(tmp_path, monkeypatch):
         probed("import os; os.kill(os.getpid(), 11)", path, "h5ad file")
     with pytest.raises(FileFormatError, match="MemoryError"):
         probed("x = bytearray(100 * 2**30)", path, "h5ad file")
+    with pytest.raises(FileFormatError, match="MemoryError"):
+        probed("x = bytearray(2**30)", path, "h5ad file")
+    probed("x = bytearray(2**29)", path, "h5ad file")
     monkeypatch.setattr(boundary, "CHILD_SECONDS", 1.0)
+    with pytest.raises(FileFormatError, match="did not end within 1 s"):
+        probed("while True: pass", path, "h5ad file")
+    monkeypatch.setattr(boundary, "CHILD_PATIENCE", 1.0)
     with pytest.raises(FileFormatError, match="did not end within 1 s"):
         probed("import time; time.sleep(60)", path, "h5ad file")
 
@@ -212,3 +218,17 @@ def test_reading_leaves_no_open_file_behind(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error", ResourceWarning)
         Table.read(tmp_path / "t.csv.gz")
+
+
+def test_wide_files_are_read_in_parts(tmp_path, monkeypatch):
+    """Arrow's reader takes memory for each column; how many it has at once changes nothing."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b,c,d,e\n1,x,2.5,,7\n2,y,-,4,8\n3,x,1.5,6,9\n")
+    whole = Table.read(path)
+    for n in (1, 2, 3):
+        monkeypatch.setattr(delimited, "COLUMNS_AT_ONCE", n)
+        part = Table.read(path)
+        assert part.feature_names == whole.feature_names and part.notes == whole.notes
+        np.testing.assert_array_equal(
+            part.to_numpy(nominal="onehot"), whole.to_numpy(nominal="onehot")
+        )

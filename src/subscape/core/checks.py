@@ -18,6 +18,8 @@ from .errors import SubscapeError, count, listing
 SMALLEST_SPREAD, LARGEST_VALUE = 1e-100, 1e100
 #: What compiled code and files can hold.
 LARGEST_INTEGER = 2**63 - 1
+#: From it on not every integer is a float64 of its own.
+EXACT_INTEGER = 2**53
 #: More jobs than this are a slip of the pen.
 MOST_JOBS = 2**15
 
@@ -238,7 +240,7 @@ def _floats(array: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
     if array.dtype in (np.float32, np.float64):
         return array
     if array.dtype.kind in "biuf":
-        return array.astype(np.float64)
+        return _exactly(array, names)
     columns = [_column(array[:, j]) for j in range(array.shape[1])]
     wrong = [j for j, column in enumerate(columns) if column is None]
     if array.dtype != object and not wrong:
@@ -254,6 +256,24 @@ def _floats(array: NDArray[Any], names: list[str] | None) -> NDArray[Any]:
             "Table.read(...).to_numpy(nominal='onehot')"
         )
     return np.array(columns).T
+
+
+def _exactly(array: NDArray[Any], names: list[str] | None) -> FloatArray:
+    """Integers as float64, unless different ones would become the same."""
+    floats = array.astype(np.float64)
+    if array.dtype.kind not in "iu" or np.abs(floats).max(initial=0.0) < EXACT_INTEGER:
+        return floats
+    collapsed = [
+        j for j in range(array.shape[1])
+        if np.abs(floats[:, j]).max() >= EXACT_INTEGER
+        and len(np.unique(floats[:, j])) < len(np.unique(array[:, j]))
+    ]  # fmt: skip
+    if collapsed:
+        raise SubscapeError(
+            f"integers beyond 2**53 in {listing(_labels(collapsed, names))} can't be told apart as "
+            "float64; subtract the smallest from each column first"
+        )
+    return floats
 
 
 def _column(column: NDArray[Any]) -> list[float] | None:
@@ -324,7 +344,7 @@ def _as_float(array: NDArray[Any], names: list[str] | None) -> FloatArray:
             )
     if array.dtype == np.float64 and not array.flags.writeable:
         return array
-    return np.array(array, dtype=np.float64, order="C")
+    return np.array(_exactly(array, names), dtype=np.float64, order="C")
 
 
 def _is_text(column: NDArray[Any]) -> bool:

@@ -25,7 +25,7 @@ from .errors import (
 )
 from .indexing import checked_names, places, positions, taken
 from .markup import MOST_LINES, card
-from .memberships import Memberships, row_positions
+from .memberships import DistantCodes, DistantMemberships, Memberships, row_positions
 from .oriented import OrientedSubspaces, squared_cosines
 from .plain_values import plain_values
 from .subspaces import AxisSubspaces, Subspaces, WeightedSubspaces
@@ -129,7 +129,7 @@ class SubspaceClustering:
     @classmethod
     def from_labels(
         cls,
-        labels: ArrayLike,
+        labels: ArrayLike | DistantCodes,
         *,
         masks: ArrayLike | None = None,
         weights: ArrayLike | None = None,
@@ -145,6 +145,13 @@ class SubspaceClustering:
         lies; clusters without rows are dropped. Without any of them every cluster has all
         ``n_features`` features (1 if that isn't given either).
 
+        Returns
+        -------
+        SubspaceClustering
+            One cluster per label, in the order of the labels.
+
+        Examples
+        --------
         >>> from subscape import SubspaceClustering
         >>> SubspaceClustering.from_labels([0, 0, 1, -1], masks=[[1, 0], [1, 1]]).subspaces.dims
         array([1., 2.])
@@ -165,6 +172,15 @@ class SubspaceClustering:
             spaces = bases
         elif bases is not None:
             spaces = OrientedSubspaces(bases, n_features=n_features)
+        if isinstance(labels, DistantCodes):
+            return _from_distant(
+                labels,
+                spaces,
+                n_features=n_features,
+                feature_names=feature_names,
+                row_names=row_names,
+                provenance=provenance,
+            )
         coded = encode_labels(off_device(labels), None if spaces is None else spaces.n_clusters)
         if spaces is None:
             width = n_features or (len(feature_names) if feature_names is not None else 1)
@@ -194,6 +210,11 @@ class SubspaceClustering:
         """Build from (rows, features) pairs, which may overlap.
 
         Rows are positions or a mask, features positions, names or a mask.
+
+        Returns
+        -------
+        SubspaceClustering
+            One cluster per pair, in the same order.
         """
         n_rows, n_features = (int(side) for side in shape)
         pairs = list(clusters)
@@ -216,6 +237,13 @@ class SubspaceClustering:
     ) -> SubspaceClustering:
         """Build from a partition of the rows and one of the columns: every block is a cluster.
 
+        Returns
+        -------
+        SubspaceClustering
+            One cluster per block: those of the first row group come first.
+
+        Examples
+        --------
         >>> from subscape import SubspaceClustering
         >>> c = SubspaceClustering.from_coclustering([0, 0, 1], [0, 1, 1, 1])
         >>> c.n_clusters, c.labels()
@@ -228,7 +256,13 @@ class SubspaceClustering:
     def from_linkage(
         cls, linkage: ArrayLike, *, n_features: int = 1, **names: Any
     ) -> SubspaceClustering:
-        """Build from a dendrogram: every merge is a cluster of the rows below it."""
+        """Build from a dendrogram: every merge is a cluster of the rows below it.
+
+        Returns
+        -------
+        SubspaceClustering
+            One cluster per merge, in the order of the merges; they overlap.
+        """
         rows = linkage_clusters(linkage)
         masks = np.ones((len(rows), n_features), bool)
         return cls(Memberships.from_rows(rows, len(rows) + 1), AxisSubspaces(masks), **names)
@@ -323,6 +357,10 @@ class SubspaceClustering:
         """One label per row: the largest membership, ties to the lowest index, -1 for noise.
 
         Co-clusterings give the number of the row group.
+
+        Returns
+        -------
+        array of shape (n_rows,)
         """
         codes = self._memberships.codes()
         group = row_groups(self._memberships, self._subspaces)
@@ -331,7 +369,13 @@ class SubspaceClustering:
         return np.where(codes < 0, -1, group[codes]).astype(np.int64)
 
     def cluster(self, i: int) -> Cluster:
-        """Rows, features and subspace of cluster ``i``."""
+        """Rows, features and subspace of cluster ``i``.
+
+        Returns
+        -------
+        Cluster
+            With ``rows``, ``features``, ``relevance`` and ``dims``.
+        """
         if not -self.n_clusters <= i < self.n_clusters:
             raise IndexError(f"cluster {i} of {self.n_clusters}")
         i %= self.n_clusters
@@ -380,7 +424,13 @@ class SubspaceClustering:
         row_names: Sequence[Any] | None = None,
         provenance: Mapping[str, Any] | None = None,
     ) -> SubspaceClustering:
-        """The same clusters with names or provenance attached; what is None stays as it is."""
+        """The same clusters with names or provenance attached; what is None stays as it is.
+
+        Returns
+        -------
+        SubspaceClustering
+            A copy; this one stays as it is.
+        """
         return SubspaceClustering(
             self._memberships,
             self._subspaces,
@@ -393,6 +443,11 @@ class SubspaceClustering:
         """Forget the subspaces: every cluster gets all features.
 
         A co-clustering becomes its partition of the rows.
+
+        Returns
+        -------
+        SubspaceClustering
+            Over the same table, axis-aligned.
         """
         members, group = self._memberships, row_groups(self._memberships, self._subspaces)
         if group is not None:
@@ -403,6 +458,11 @@ class SubspaceClustering:
         """Forget the rows: the subspaces alone, as clusters of a table with a single row.
 
         A co-clustering becomes its partition of the columns.
+
+        Returns
+        -------
+        SubspaceClustering
+            Over one row and the same features.
         """
         spaces, group = self._subspaces, row_groups(self._memberships, self._subspaces)
         if group is not None:
@@ -410,7 +470,13 @@ class SubspaceClustering:
         return self._with(Memberships.of(np.ones((spaces.n_clusters, 1), bool)), spaces)
 
     def as_weighted(self) -> SubspaceClustering:
-        """Masks and bases as feature weights: their relevance, scaled to sum 1."""
+        """Masks and bases as feature weights: their relevance, scaled to sum 1.
+
+        Returns
+        -------
+        SubspaceClustering
+            Of kind "weighted", with the same rows.
+        """
         if isinstance(self._subspaces, WeightedSubspaces):
             return self
         relevance = self._subspaces.relevance
@@ -418,7 +484,13 @@ class SubspaceClustering:
         return self._with(subspaces=WeightedSubspaces(weights))
 
     def as_oriented(self) -> SubspaceClustering:
-        """Masks as bases of unit vectors."""
+        """Masks as bases of unit vectors.
+
+        Returns
+        -------
+        SubspaceClustering
+            Of kind "oriented", with the same rows.
+        """
         if isinstance(self._subspaces, OrientedSubspaces):
             return self
         if not isinstance(self._subspaces, AxisSubspaces):
@@ -431,7 +503,13 @@ class SubspaceClustering:
         return self._with(subspaces=OrientedSubspaces(bases, n_features=self.n_features))
 
     def select(self, clusters: Any) -> SubspaceClustering:
-        """Keep these clusters (positions or a mask), in this order."""
+        """Keep these clusters (positions or a mask), in this order.
+
+        Returns
+        -------
+        SubspaceClustering
+            Over the same table.
+        """
         keep = positions(clusters, self.n_clusters, None, "cluster")
         return self._with(self._memberships.select(keep), self._subspaces.select(keep))
 
@@ -440,6 +518,11 @@ class SubspaceClustering:
 
         Clusters whose subspace is the whole space have an empty complement and are kept only if
         oriented (a flat of dimension 0 is a point).
+
+        Returns
+        -------
+        SubspaceClustering
+            Over the same table.
         """
         return self._with(subspaces=self._subspaces.complement())
 
@@ -448,6 +531,11 @@ class SubspaceClustering:
 
         Weights are renormalised, bases projected and orthonormalised again. Clusters that lose
         all rows or their whole subspace are dropped with a warning.
+
+        Returns
+        -------
+        SubspaceClustering
+            Over the rows and features kept.
         """
         keep_rows = positions(rows, self.n_rows, self._row_names, "row")
         keep_features = positions(features, self.n_features, self._feature_names, "feature")
@@ -486,6 +574,11 @@ class SubspaceClustering:
             *names* of all rows and features of the larger table (this one's are looked up).
             None: this table's come first.
         shape : (n_rows, n_features) of the larger table; needed unless names say it.
+
+        Returns
+        -------
+        SubspaceClustering
+            The same clusters over the larger table.
         """
         row_at, n_rows, row_names = places(
             rows, self.n_rows, self._row_names, shape[0] if shape else None, "row"
@@ -522,7 +615,12 @@ class SubspaceClustering:
         return hash((self.shape, self.kind, tuple(self._contents())))
 
     def isclose(self, other: SubspaceClustering, atol: float = 1e-8) -> bool:
-        """Equal up to rounding, cluster order and the choice of bases; names are ignored."""
+        """Equal up to rounding, cluster order and the choice of bases; names are ignored.
+
+        Returns
+        -------
+        bool
+        """
         if self.shape != other.shape or self.kind != other.kind:
             return False
         if self.n_clusters != other.n_clusters:
@@ -569,6 +667,32 @@ def as_clustering(given: Any, like: SubspaceClustering | None = None) -> Subspac
         feature_names=like.feature_names,
         row_names=like.row_names,
     )
+
+
+def _from_distant(
+    codes: DistantCodes, spaces: Subspaces | None, n_features: int | None, **names: Any
+) -> SubspaceClustering:
+    """A clustering whose cluster numbers lie on other machines; what is empty is dropped."""
+    if len(codes.shape) != 1:
+        raise SubscapeError(f"labels must be 1-D, got shape {codes.shape}")
+    sizes = codes.sizes(1 if spaces is None else spaces.n_clusters)
+    if spaces is None:
+        given = names["feature_names"]
+        width = n_features or (len(given) if given is not None else 1)
+        spaces = AxisSubspaces(np.ones((len(sizes), width), bool))
+    elif len(sizes) > spaces.n_clusters:
+        raise ShapeMismatchError(
+            f"the largest label is {len(sizes) - 1}, but there are {spaces.n_clusters} subspaces"
+        )
+    elif n_features is not None and n_features != spaces.n_features:
+        raise ShapeMismatchError(
+            f"n_features={n_features}, but the subspaces span {spaces.n_features}"
+        )
+    members: Memberships = DistantMemberships(codes, sizes)
+    used = np.flatnonzero(sizes)
+    if len(used) < spaces.n_clusters:
+        members, spaces = members.select(used), spaces.select(used)
+    return SubspaceClustering(members, spaces, **names)
 
 
 def _rebuild(
@@ -627,14 +751,14 @@ def feature_label(clustering: SubspaceClustering, feature: int) -> str:
 
 
 def html(clustering: SubspaceClustering) -> str:
-    """A table with one line per cluster."""
+    """A table with one line per cluster, counted from 1."""
     lines: list[list[Any]] = []
     for k in range(min(clustering.n_clusters, MOST_LINES)):
         cluster = clustering.cluster(k)
         order = cluster.features[np.argsort(-cluster.relevance[cluster.features], kind="stable")]
         shown = ", ".join(feature_label(clustering, int(f)) for f in order[:MOST_FEATURES])
         rest = f" and {len(order) - MOST_FEATURES} more" if len(order) > MOST_FEATURES else ""
-        lines.append([k, float(clustering.sizes[k]), float(cluster.dims), shown + rest])
+        lines.append([k + 1, float(clustering.sizes[k]), float(cluster.dims), shown + rest])
     head = ["cluster", "rows", "dims", "features"]
     text = ", ".join(_facts(clustering))
     more = clustering.n_clusters - len(lines)
@@ -686,6 +810,8 @@ def row_groups(members: Memberships, subspaces: Subspaces) -> IndexArray | None:
     """
     if not isinstance(subspaces, AxisSubspaces) or not members.is_hard or not members.n_clusters:
         return None
+    if isinstance(members, DistantMemberships):
+        return None  # their rows are disjoint, so no row set occurs twice
     columns, of_column = np.unique(subspaces.masks, axis=0, return_inverse=True)
     if len(columns) < 2 or members.n_clusters % len(columns) or columns.sum(axis=0).max() > 1:
         return None

@@ -115,7 +115,14 @@ def _beyond(value: float) -> str:
 def records_card(
     title: str, text: str, records: Sequence[Mapping[str, Any]], *, noun: str = "line"
 ) -> str:
-    """The same with a table of records, as ``to_records`` gives them."""
+    """The same with a table of records, as ``to_records`` gives them; clusters from 1 on.
+
+    >>> "<td>1</td>" in records_card("Stability", "", [{"cluster": 0, "stability": 0.9}])
+    True
+    """
+    records = [
+        {**one, "cluster": one["cluster"] + 1} if "cluster" in one else one for one in records
+    ]
     head = list(records[0]) if records else []
     return card(title, text, head, [list(record.values()) for record in records], noun=noun)
 

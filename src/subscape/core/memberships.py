@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -20,6 +21,31 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
         array = np.array(array, order="K", copy=True)
         array.flags.writeable = False
     return array
+
+
+class DistantCodes(ABC):
+    """Cluster numbers, one per row and negative for noise, that lie on other machines."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """``(n_rows,)``."""
+
+    @abstractmethod
+    def sizes(self, n_clusters: int) -> NDArray[Any]:
+        """Rows of each cluster."""
+
+    @abstractmethod
+    def renumbered(self, numbers: NDArray[Any]) -> DistantCodes:
+        """The same rows with cluster ``i`` as ``numbers[i]``."""
+
+    @abstractmethod
+    def to_numpy(self) -> NDArray[Any]:
+        """All of them, here."""
+
+    @abstractmethod
+    def to_dask(self, dtype: Any = None) -> Any:
+        """All of them as a Dask array, where they are."""
 
 
 class Memberships:
@@ -223,6 +249,68 @@ class Memberships:
         indptr = np.searchsorted(clusters, np.arange(self.n_clusters + 1))
         values = None if self.values is None else self.values[keep][order]
         return Memberships(indptr, moved[order], values, n_rows)
+
+
+class DistantMemberships(Memberships):
+    """Hard memberships whose cluster numbers lie on other machines, and come when asked for.
+
+    Parameters
+    ----------
+    distant : DistantCodes
+        Clusters ``0 .. n_clusters - 1``.
+    sizes : array
+        Rows of each cluster.
+    """
+
+    __slots__ = ("_brought", "distant")
+
+    distant: DistantCodes
+    _brought: NDArray[np.int32] | None
+
+    def __init__(self, distant: DistantCodes, sizes: NDArray[Any]) -> None:
+        n_rows = int(distant.shape[0])
+        if n_rows >= 2**31:
+            raise SubscapeError(f"{n_rows} rows are more than the 2**31 - 1 that are supported")
+        put = object.__setattr__
+        indptr = np.concatenate([[0], np.cumsum(sizes)])
+        put(self, "distant", distant)
+        put(self, "indptr", frozen(np.asarray(indptr, dtype=np.int64)))
+        put(self, "values", None)
+        put(self, "n_rows", n_rows)
+        put(self, "_brought", None)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Memberships, (self.indptr, self.indices, None, self.n_rows)
+
+    @property
+    def indices(self) -> NDArray[np.int32]:  # type: ignore[override]
+        """Row positions, cluster by cluster; brought here when first asked for."""
+        if self._brought is not None:
+            return self._brought
+        here = Memberships.from_codes(self.distant.to_numpy(), self.n_clusters).indices
+        object.__setattr__(self, "_brought", here)
+        return here
+
+    def codes(self) -> NDArray[np.int32]:
+        return self.distant.to_numpy().astype(np.int32, copy=False)
+
+    def clusters_per_row(self) -> IntArray:
+        if self.indptr[-1] == self.n_rows:
+            return np.ones(self.n_rows, np.int64)
+        return (self.codes() >= 0).astype(np.int64)
+
+    def select(self, clusters: Sequence[int] | NDArray[Any]) -> Memberships:
+        chosen = np.asarray(clusters, dtype=np.intp)
+        if len(np.unique(chosen)) < len(chosen):
+            return super().select(chosen)
+        numbers = np.full(self.n_clusters, -1, np.int32)
+        numbers[chosen] = np.arange(len(chosen))
+        return DistantMemberships(self.distant.renumbered(numbers), self.sizes()[chosen])
+
+    def embed(self, rows: IndexArray, n_rows: int) -> Memberships:
+        if n_rows == self.n_rows and np.array_equal(rows, np.arange(n_rows)):
+            return self
+        return super().embed(rows, n_rows)
 
 
 def row_positions(rows: ArrayLike, n_rows: int) -> NDArray[np.int32]:

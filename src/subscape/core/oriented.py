@@ -157,7 +157,12 @@ class OrientedSubspaces(Subspaces):
         return OrientedSubspaces(self.bases, not self.is_complement, n_features=self.n_features)
 
     def spanning(self) -> OrientedSubspaces:
-        """The same subspaces with bases that span them rather than what is left out."""
+        """The same subspaces with bases that span them rather than what is left out.
+
+        Returns
+        -------
+        OrientedSubspaces
+        """
         if not self.is_complement:
             return self
         bases = []

@@ -43,12 +43,35 @@ def without_nan(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def frame_of(records: list[dict[str, Any]]) -> Any:
-    """A pandas data frame, or a sentence on how to get one."""
+#: Libraries of data frames that results can be given in.
+FRAMES = ("pandas", "polars", "pyarrow")
+
+
+def frame_of(records: list[dict[str, Any]], library: str = "pandas") -> Any:
+    """Records as a data frame, or a sentence on how to get one.
+
+    Parameters
+    ----------
+    records : list of dict
+    library : {"pandas", "polars", "pyarrow"}
+
+    Returns
+    -------
+    pandas.DataFrame, polars.DataFrame or pyarrow.Table
+
+    Examples
+    --------
+    >>> frame_of([{"cluster": 1, "rows": 50}], "pyarrow").column_names
+    ['cluster', 'rows']
+    """
+    if library not in FRAMES:
+        raise SubscapeError(f"library={library!r} is not one of {', '.join(FRAMES)}")
     try:
-        pd = importlib.import_module("pandas")
+        frames = importlib.import_module(library)
     except ImportError:
         raise ImportError(
-            "to_frame needs pandas: pip install pandas, or take to_records()"
+            f"to_frame needs {library}: pip install {library}, or take to_records()"
         ) from None
-    return pd.DataFrame(records)
+    if library == "pyarrow":
+        return frames.Table.from_pylist(records)
+    return frames.DataFrame(records)

@@ -74,15 +74,34 @@ class Prototypes:
         return len(self.background_centre)
 
     def sentence(self, k: int, most: int = 6) -> str:
-        """Cluster ``k`` in words, naming at most ``most`` features."""
+        """Cluster ``k`` in words, naming at most ``most`` features.
+
+        Returns
+        -------
+        str
+            Such as ``cluster 3: 214 rows; age in [31, 44]``; people count from 1, so this is
+            ``k=2``.
+        """
         return cluster_sentence(self, k, most)
 
     def sentences(self, most: int = 6) -> list[str]:
-        """Every cluster in words."""
+        """Every cluster in words.
+
+        Returns
+        -------
+        list of str
+            One per cluster.
+        """
         return [self.sentence(k, most) for k in range(self.n_clusters)]
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster and feature, ready for ``pandas.DataFrame``."""
+        """One dictionary per cluster and feature, ready for ``pandas.DataFrame``.
+
+        Returns
+        -------
+        list of dict
+            Of cluster (from 0), feature, rows, centre, spread, low, high, relevance and effect.
+        """
         names = self.feature_names or tuple(f"x{j}" for j in range(self.n_features))
         columns = ("centre", "spread", "low", "high", "relevance", "effect")
         return [
@@ -128,8 +147,8 @@ def describe(X: ArrayLike, clustering: Any) -> Prototypes:
     >>> found = SubspaceClustering.from_labels(
     ...     [0, 0, 0, 1, 1, 1], masks=[[1, 0], [0, 1]], feature_names=["age", "dose"])
     >>> print(describe(X, found))
-    cluster 0: 3 rows; age in [1.01, 1.19]
-    cluster 1: 3 rows; dose in [0.01, 0.19]
+    cluster 1: 3 rows; age in [1.01, 1.19]
+    cluster 2: 3 rows; dose in [0.01, 0.19]
     """
     table = np.asarray(check_table(X, "describe", missing=True), dtype=np.float64)
     given = as_clustering(clustering)
@@ -356,7 +375,8 @@ def cluster_sentence(prototypes: Prototypes, k: int, most: int = 6) -> str:
         if isinstance(prototypes.subspaces, OrientedSubspaces)
         else _interval_parts(prototypes, k, most)
     )
-    return f"cluster {k}: {rows}; {', '.join(parts)}" if parts else f"cluster {k}: {rows}"
+    head = f"cluster {k + 1}: {rows}"  # people count from 1
+    return f"{head}; {', '.join(parts)}" if parts else head
 
 
 def interval_text(low: float, high: float) -> str:

@@ -67,26 +67,60 @@ class Subspaces(ABC):
 
     @abstractmethod
     def select(self, clusters: IndexArray) -> Subspaces:
-        """Keep these clusters."""
+        """Keep these clusters.
+
+        Returns
+        -------
+        Subspaces
+            Of the same kind, in the order asked for.
+        """
 
     @abstractmethod
     def restrict(self, features: IndexArray) -> Kept:
-        """Keep these features; clusters that lose their whole subspace are dropped."""
+        """Keep these features; clusters that lose their whole subspace are dropped.
+
+        Returns
+        -------
+        Kept
+            The subspaces, and which clusters still have one.
+        """
 
     @abstractmethod
     def embed(self, features: IndexArray, n_features: int) -> Subspaces:
-        """Put feature ``j`` at position ``features[j]`` of a wider table."""
+        """Put feature ``j`` at position ``features[j]`` of a wider table.
+
+        Returns
+        -------
+        Subspaces
+            Of the same kind, over ``n_features`` features.
+        """
 
     @abstractmethod
     def complement(self) -> Subspaces:
-        """The subspaces of what is left out."""
+        """The subspaces of what is left out.
+
+        Returns
+        -------
+        Subspaces
+            Of the same kind.
+        """
 
     @abstractmethod
     def content(self, k: int) -> bytes:
-        """Bytes that two clusters share exactly when their subspaces are stored alike."""
+        """Bytes that two clusters share exactly when their subspaces are stored alike.
+
+        Returns
+        -------
+        bytes
+        """
 
     def operator(self, k: int) -> FloatArray:
-        """The (p, p) operator of cluster ``k``, for small p and for tests."""
+        """The (p, p) operator of cluster ``k``, for small p and for tests.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+        """
         return np.diag(self.relevance[k])
 
 

@@ -143,13 +143,24 @@ def load(
         Files that would unpack to more are refused.
     limits : Limits
         What else a file may hold before it is refused; ``Limits.lifted()`` for one you trust.
+
+    Returns
+    -------
+    SubspaceClustering, or list of them
+        Whatever was saved.
     """
     clusterings, manifest = read_archive(path, max_bytes=max_bytes, limits=limits)
     return clusterings[0] if manifest.get("single") and len(clusterings) == 1 else clusterings
 
 
 def load_all(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> list[Any]:
-    """Read all clusterings of a ``.subscape`` file as a list."""
+    """Read all clusterings of a ``.subscape`` file as a list.
+
+    Returns
+    -------
+    list of SubspaceClustering
+        A list of one where a single clustering was saved.
+    """
     return read_archive(path, max_bytes=max_bytes)[0]
 
 
@@ -158,6 +169,13 @@ def load_prototypes(
 ) -> list[Prototypes | None]:
     """Read where the clusters lie: one entry per clustering, None where it was not saved.
 
+    Returns
+    -------
+    list of Prototypes or None
+        In the order of the clusterings of the file.
+
+    Examples
+    --------
     >>> import tempfile, pathlib
     >>> from subscape import SubspaceClustering, assign, describe, save
     >>> from subscape.files import load_prototypes

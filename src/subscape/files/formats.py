@@ -56,6 +56,8 @@ class Source(NamedTuple):
     name: str
     clustering: SubspaceClustering
     cluster_names: tuple[str, ...]
+    #: Whether the file names its clusters; if not, their names are their numbers from 0.
+    names_given: bool = True
 
 
 def read_clusterings(
@@ -130,8 +132,9 @@ def read_together(
     Returns
     -------
     list of list of Source
-        For each file its clusterings: name, clustering, names of the clusters. The name is that of
-        the file, with a ``#`` and the name within the file where it holds several.
+        For each file its clusterings: name, clustering, names of the clusters (their numbers from 0
+        where the file has none). The name is that of the file, with a ``#`` and the name within the
+        file (else the number, from 1) where it holds several.
 
     Examples
     --------
@@ -162,6 +165,7 @@ def read_together(
                 name,
                 _reordered(clustering, row_order, feature_order),
                 draft.cluster_names or tuple(map(str, range(clustering.n_clusters))),
+                bool(draft.cluster_names),
             )
             for name, draft, clustering in zip(_names_within(stem, file), file, made, strict=True)
         ]
@@ -210,7 +214,7 @@ def _distinct(paths: Sequence[Paths]) -> list[str]:
 def _names_within(stem: str, drafts: Sequence[Draft]) -> list[str]:
     if len(drafts) == 1:
         return [stem]
-    return [f"{stem}#{draft.name or i}" for i, draft in enumerate(drafts)]
+    return [f"{stem}#{draft.name or i}" for i, draft in enumerate(drafts, 1)]
 
 
 def read_drafts(

@@ -43,10 +43,13 @@ def parse_labels(text: str, source: str) -> list[Draft]:
     """The clusterings in a label file, one for each column of labels.
 
     Columns whose names begin with label, cluster, class, target or truth are the labels if there
-    are such; otherwise all are, save a first one that names the rows.
+    are such; otherwise all are, save a first one that names the rows. Without names, columns of
+    labels are numbered from 1.
     """
     found = _columns(text, source)
     rows, names, cells = _row_column(found, source)
+    if not found.headed:
+        names = [str(j) for j in range(1, len(cells) + 1)]
     if found.headed and any(_LABELS.match(name) for name in names):
         chosen = [j for j, name in enumerate(names) if _LABELS.match(name)]
         names, cells = [names[j] for j in chosen], [cells[j] for j in chosen]
@@ -202,7 +205,8 @@ def parse_label_array(array: NDArray[np.generic], source: str) -> list[Draft]:
         return [labels_draft(array, source)]
     several = array.shape[1] > 1
     return [
-        labels_draft(column, source, str(j) if several else "") for j, column in enumerate(array.T)
+        labels_draft(column, source, str(j) if several else "")
+        for j, column in enumerate(array.T, 1)
     ]
 
 

@@ -52,13 +52,23 @@ class RunStore:
         self.runs_folder.mkdir(parents=True, exist_ok=True)
 
     def path(self, run_id: str) -> Path:
-        """Where a run is or would be."""
+        """Where a run is or would be.
+
+        Returns
+        -------
+        Path
+        """
         if not run_id or not all(letter in "0123456789abcdef" for letter in run_id):
             raise SubscapeError(f"{run_id!r} is no name of a run")
         return self.runs_folder / f"{run_id}.subscape"
 
     def ids(self) -> list[str]:
-        """Names of the runs that are here, sorted."""
+        """Names of the runs that are here, sorted.
+
+        Returns
+        -------
+        list of str
+        """
         return sorted(path.stem for path in self.runs_folder.glob("[0-9a-f]*.subscape"))
 
     def __contains__(self, run_id: str) -> bool:
@@ -71,7 +81,13 @@ class RunStore:
         return (self.read(run_id) for run_id in self.ids())
 
     def write(self, run: Run) -> Path:
-        """Keep a run; one that is there already is replaced, at once."""
+        """Keep a run; one that is there already is replaced, at once.
+
+        Returns
+        -------
+        Path
+            Where it is kept.
+        """
         record = {
             "id": run.id,
             "seconds": run.seconds,
@@ -88,7 +104,12 @@ class RunStore:
         return save(self.path(run.id), run.clusterings, metadata={"run": record}, force=True)
 
     def read(self, run_id: str) -> Run:
-        """A run that was kept; refused with the reason if its file is damaged."""
+        """A run that was kept; refused with the reason if its file is damaged.
+
+        Returns
+        -------
+        Run
+        """
         path = self.path(run_id)
         clusterings, manifest = read_archive(path)
         with guarded(path.name, "run", "it is done again by --resume"):

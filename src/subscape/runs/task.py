@@ -112,7 +112,13 @@ class Run(ShownAsText):
         return f"Run({self.id[:8]}: {finder}, {self.seconds:.2f} s, {result})"
 
     def in_table(self) -> tuple[SubspaceClustering, ...]:
-        """The clusterings over the whole table; what was not sampled is in no cluster."""
+        """The clusterings over the whole table; what was not sampled is in no cluster.
+
+        Returns
+        -------
+        tuple of SubspaceClustering
+            In the order of ``clusterings``.
+        """
         if self.rows is None and self.columns is None:
             return self.clusterings
         return tuple(

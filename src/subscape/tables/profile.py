@@ -55,7 +55,9 @@ class Profile(NamedTuple):
     duplicate_of: tuple[str | None, ...]
 
 
-class _Counts(NamedTuple):
+class ColumnCounts(NamedTuple):
+    """What is counted in one column."""
+
     n_missing: int
     n_infinite: int
     low: float
@@ -63,18 +65,36 @@ class _Counts(NamedTuple):
     is_constant: bool
     digest: bytes
 
+    def joined(self, later: ColumnCounts) -> ColumnCounts:
+        """Counts of the rows of both; the digest is one of both digests, in this order."""
+        infinite = self.n_infinite + later.n_infinite
+        low, high = np.fmin(self.low, later.low), np.fmax(self.high, later.high)
+        return ColumnCounts(
+            self.n_missing + later.n_missing,
+            infinite,
+            float(low),
+            float(high),
+            infinite == 0 and bool(np.isnan(low) or low == high),
+            blake2b(self.digest + later.digest, digest_size=16).digest(),
+        )
+
 
 def profile(columns: Sequence[Column], X: Any, others: Mapping[str, NDArray[Any]]) -> Profile:
     """Count missing, infinite, constant and repeated values of every column."""
-    numeric = iter(_count_sparse(X) if sparse.issparse(X) else _count_dense(X))
+    numeric = iter(_count_sparse(X) if sparse.issparse(X) else count_columns(X))
     counts = []
     for column in columns:
         if column.role == "numeric":
             counts.append(next(numeric))
         elif column.levels is None:
-            counts += _count_dense(others[column.name][:, None])
+            counts += count_columns(others[column.name][:, None])
         else:
             counts.append(_count_codes(others[column.name]))
+    return profile_of(columns, counts)
+
+
+def profile_of(columns: Sequence[Column], counts: Sequence[ColumnCounts]) -> Profile:
+    """The profile of columns in which this was counted."""
     first: dict[tuple[str, bytes], str] = {}
     duplicate_of: list[str | None] = []
     for column, stats in zip(columns, counts, strict=True):
@@ -90,7 +110,7 @@ def profile(columns: Sequence[Column], X: Any, others: Mapping[str, NDArray[Any]
     )
 
 
-def _count_dense(X: FloatArray) -> list[_Counts]:
+def count_columns(X: FloatArray) -> list[ColumnCounts]:
     """Counts of each column, in one pass over blocks of rows."""
     n, p = X.shape
     missing, infinite = np.zeros(p, dtype=np.int64), np.zeros(p, dtype=np.int64)
@@ -113,7 +133,7 @@ def _count_dense(X: FloatArray) -> list[_Counts]:
     constant = (infinite == 0) & (empty | (low == high))
     low[empty] = high[empty] = np.nan
     return [
-        _Counts(
+        ColumnCounts(
             int(missing[j]),
             int(infinite[j]),
             float(low[j]),
@@ -125,7 +145,7 @@ def _count_dense(X: FloatArray) -> list[_Counts]:
     ]
 
 
-def _count_sparse(X: Any) -> list[_Counts]:
+def _count_sparse(X: Any) -> list[ColumnCounts]:
     by_column = sparse.csc_array(X)
     by_column.sum_duplicates()
     out = []
@@ -133,7 +153,7 @@ def _count_sparse(X: Any) -> list[_Counts]:
         place = slice(by_column.indptr[j], by_column.indptr[j + 1])
         stored, rows = by_column.data[place], by_column.indices[place]
         implicit_zero = np.zeros(int(len(stored) < X.shape[0]))
-        [stats] = _count_dense(np.concatenate([stored, implicit_zero])[:, None])
+        [stats] = count_columns(np.concatenate([stored, implicit_zero])[:, None])
         kept = stored != 0
         digest = blake2b(rows[kept].astype(np.int64).tobytes(), digest_size=16)
         digest.update((stored[kept] + 0.0).tobytes())
@@ -141,7 +161,7 @@ def _count_sparse(X: Any) -> list[_Counts]:
     return out
 
 
-def _count_codes(codes: NDArray[np.int32]) -> _Counts:
+def _count_codes(codes: NDArray[np.int32]) -> ColumnCounts:
     # Codes renumbered by first appearance are equal for columns that group the rows alike.
     _, at, inverse = np.unique(codes, return_index=True, return_inverse=True)
     order = np.empty(len(at), dtype=np.int32)
@@ -150,7 +170,7 @@ def _count_codes(codes: NDArray[np.int32]) -> _Counts:
     renumbered[codes < 0] = -1
     n_missing = int((codes < 0).sum())
     digest = blake2b(renumbered.tobytes(), digest_size=16).digest()
-    return _Counts(n_missing, 0, np.nan, np.nan, len(at) - (n_missing > 0) <= 1, digest)
+    return ColumnCounts(n_missing, 0, np.nan, np.nan, len(at) - (n_missing > 0) <= 1, digest)
 
 
 def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]:
@@ -202,8 +222,19 @@ def near_copies(names: Sequence[str], X: Any, copies: Collection[str] = ()) -> l
     """
     if sparse.issparse(X) or X.shape[0] < FEWEST_ROWS or X.shape[1] < 2:
         return []
-    step = max(1, X.shape[0] * X.shape[1] // BLOCK_CELLS)
-    part = np.array(X[::step], dtype=np.float64)
+    part = np.array(X[:: step_for(X.shape)], dtype=np.float64)
+    return near_copies_in(names, part, copies)
+
+
+def step_for(shape: tuple[int, int]) -> int:
+    """Every how many rows are looked at, of a table of this shape."""
+    return max(1, shape[0] * shape[1] // BLOCK_CELLS)
+
+
+def near_copies_in(
+    names: Sequence[str], part: FloatArray, copies: Collection[str] = ()
+) -> list[str]:
+    """The same of some rows of a table, which are written to."""
     if part.shape[0] < FEWEST_ROWS or not np.isfinite(part).any():
         return []
     part[~np.isfinite(part)] = np.nan

@@ -34,6 +34,15 @@ _LABEL = re.compile(r"(?:class(?:es)?|labels?|targets?|truth)(?:[_\s]?\d+)?", re
 FEW = 10
 
 
+def may_be_aside(name: str) -> bool:
+    """Whether a column of numbers with this name may be no feature, which its values decide.
+
+    >>> may_be_aside("customer_id"), may_be_aside("class"), may_be_aside("height")
+    (True, True, False)
+    """
+    return any(pattern.fullmatch(name) for pattern in (_KEY, _COUNTER, _LABEL))
+
+
 class TypedColumn(NamedTuple):
     """A column whose role is known. Values: an arrow array if numeric, else a NumPy array."""
 

@@ -115,6 +115,8 @@ class Table:
         sheet: str | None = None,
         layer: str | None = None,
         use_rep: str | None = None,
+        normalize: Literal["auto", "log", "none"] | float = "none",
+        hvg: int | None = None,
         limits: Limits | None = None,
     ) -> Table:
         """Read a file, a data frame, an AnnData object or an array.
@@ -147,6 +149,13 @@ class Table:
             For workbooks, the sheet to read.
         layer, use_rep : str, optional
             For AnnData: this layer, or this entry of ``obsm``, instead of ``X``.
+        normalize : {"none", "auto", "log"} or float
+            For counts, such as of genes in cells: "log" takes log(1 + counts per the usual library
+            size), the median sum of the rows; "auto" does so where an AnnData object holds counts.
+            A number is that size. "none" leaves all numbers.
+        hvg : int, optional
+            Keep so many numeric columns, those that differ most between the rows
+            (:func:`subscape.tables.expression.highly_variable`).
         limits : Limits, optional
             What a file may hold before it is refused; ``Limits.lifted()`` for files you trust.
 
@@ -175,8 +184,8 @@ class Table:
         wanted = Wishes.of(roles, id, label, columns, missing)
         if isinstance(source, Table):
             given = (delimiter, decimal, header, encoding, ragged, columns, missing, sheet, layer,
-                     use_rep)  # fmt: skip
-            if any(option is not None for option in given):
+                     use_rep, hvg)  # fmt: skip
+            if any(option is not None for option in given) or normalize == "log":
                 raise SubscapeError("a Table is read already: only roles, id and label apply")
             return source.with_roles(wanted.by_column())
         text = TextOptions(delimiter, decimal, header, encoding, ragged)
@@ -187,6 +196,8 @@ class Table:
             sheet=sheet,
             layer=layer,
             use_rep=use_rep,
+            normalize=normalize,
+            hvg=hvg,
             limits=limits or DEFAULT,
         )
         return cls(*parts).with_roles(wanted.by_column())
@@ -301,12 +312,22 @@ class Table:
         )
 
     def column(self, name: str) -> Column:
-        """Name, role and levels of one column."""
+        """Name, role and levels of one column.
+
+        Returns
+        -------
+        Column
+        """
         check_known([name], self._by_name)
         return self._by_name[name]
 
     def values(self, name: str) -> NDArray[Any]:
-        """One column as it was read: float64, datetime64, or text with None where missing."""
+        """One column as it was read: float64, datetime64, or text with None where missing.
+
+        Returns
+        -------
+        array of shape (n_rows,)
+        """
         return as_values(self.column(name), self._data(name))
 
     def labels(self, name: str | None = None) -> IntArray:
@@ -314,6 +335,10 @@ class Table:
 
         They are numbered in the order of the levels, or of the numbers. Any column will do; by
         default it is the only one whose role is "label".
+
+        Returns
+        -------
+        array of shape (n_rows,)
         """
         if name is None:
             known = [c.name for c in self.schema if c.role == "label"]
@@ -342,7 +367,13 @@ class Table:
         return encode(self, nominal)
 
     def to_numpy(self, nominal: Nominal | None = None) -> FloatArray:
-        """The features as a dense float64 array; ``nominal`` as in :meth:`encode`."""
+        """The features as a dense float64 array; ``nominal`` as in :meth:`encode`.
+
+        Returns
+        -------
+        array of shape (n_rows, features as numbers)
+            NaN where a value is missing.
+        """
         X = self.encode(nominal).X
         return np.asarray(X.toarray() if sparse.issparse(X) else X)
 
@@ -353,12 +384,24 @@ class Table:
     # --- changing it ---
 
     def select(self, columns: str | Iterable[str]) -> Table:
-        """Table of these columns, in this order."""
+        """Table of these columns, in this order.
+
+        Returns
+        -------
+        Table
+            With the same rows.
+        """
         names = [columns] if isinstance(columns, str) else list(columns)
         return self._rebuilt([self.column(name) for name in names], {})
 
     def take(self, rows: Any) -> Table:
-        """Table of these rows: positions, names, a bool mask or a slice."""
+        """Table of these rows: positions, names, a bool mask or a slice.
+
+        Returns
+        -------
+        Table
+            With the same columns.
+        """
         rows = positions(rows, self.n_rows, self.row_names, "row")
         others = {name: data[rows] for name, data in self.others.items()}
         index = None if self.index is None else tuple(self.index[i] for i in rows)

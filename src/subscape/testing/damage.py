@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import tempfile
 import warnings
 import zipfile
@@ -59,8 +61,8 @@ def damaged(content: bytes, kind: str, place: float, other: float, value: int = 
 
 
 def specimens(formats: Sequence[str] | None = None) -> list[Specimen]:
-    """A small valid file of each format that tables and clusterings are read from."""
-    made = {**_tables(), **_clusterings()}
+    """A small valid file of each format: tables, clusterings, and the parts of a study."""
+    made = {**_tables(), **_clusterings(), **_study()}
     return [made[name] for name in formats or made]
 
 
@@ -94,18 +96,24 @@ def _tables() -> dict[str, Specimen]:
     rows = "".join(f"{a},{b},{c},{t}\n" for (a, b, c), t in zip(X, city, strict=True))
     text = ("a,b,c,city\n" + rows).encode()
     frame = pa.table({"a": X[:, 0], "b": X[:, 1], "city": city})
-    sinks = {name: io.BytesIO() for name in ("npy", "parquet", "feather", "zip")}
+    sinks = {name: io.BytesIO() for name in ("npy", "parquet", "feather", "zip", "xlsx", "ods")}
     np.save(sinks["npy"], X)
     parquet.write_table(frame, sinks["parquet"])
     feather.write_feather(frame, sinks["feather"], compression="zstd")
     with zipfile.ZipFile(sinks["zip"], "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("t.csv", text)
+    for name, parts in _workbooks(X).items():
+        with zipfile.ZipFile(sinks[name], "w", zipfile.ZIP_DEFLATED) as archive:
+            for part, content in parts.items():
+                archive.writestr(part, content)
     arff = b"@relation r\n@attribute a real\n@attribute b {x, y}\n@data\n1,y\n2,x\n{0 3}\n"
     files = {
         "csv": text,
         "semicolons": text.replace(b",", b";").replace(b".", b","),
         "utf16": text.decode().encode("utf-16"),
         "gz": gzip.compress(text, mtime=0),
+        "bz2": bz2.compress(text),
+        "xz": lzma.compress(text),
         "zst": pa.Codec("zstd").compress(text, asbytes=True),
         "arff": arff,
         **{name: sink.getvalue() for name, sink in sinks.items()},
@@ -113,6 +121,56 @@ def _tables() -> dict[str, Specimen]:
     found = {name: Specimen(f"t.{name}", content, Table.read) for name, content in files.items()}
     found["h5ad"] = Specimen("t.h5ad", _h5ad(X), Table.read)
     return found
+
+
+def _workbooks(X: Any) -> dict[str, dict[str, str]]:
+    """The parts of the least workbooks that can be read."""
+    cells = [["a", "b", "c"], *X.tolist()]
+    office = "http://schemas.openxmlformats.org"
+    lines = "".join(
+        "<row>" + "".join(
+            f'<c t="inlineStr"><is><t>{v}</t></is></c>'
+            if isinstance(v, str)
+            else f"<c><v>{v}</v></c>"
+            for v in row
+        ) + "</row>" for row in cells
+    )  # fmt: skip
+    relation = (
+        f'<Relationships xmlns="{office}/package/2006/relationships"><Relationship Id="r1" '
+        f'Type="{office}/officeDocument/2006/relationships/%s" Target="%s"/></Relationships>'
+    )
+    main = f'xmlns="{office}/spreadsheetml/2006/main"'
+    xlsx = {
+        "[Content_Types].xml": f'<Types xmlns="{office}/package/2006/content-types"/>',
+        "_rels/.rels": relation % ("officeDocument", "xl/workbook.xml"),
+        "xl/_rels/workbook.xml.rels": relation % ("worksheet", "worksheets/sheet1.xml"),
+        "xl/workbook.xml": f'<workbook {main} xmlns:r="{office}/officeDocument/2006/relationships">'
+        '<sheets><sheet name="s" sheetId="1" r:id="r1"/></sheets></workbook>',
+        "xl/worksheets/sheet1.xml": f"<worksheet {main}><sheetData>{lines}</sheetData></worksheet>",
+    }
+    open_names = " ".join(
+        f'xmlns:{name}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
+        for name in ("office", "table", "text")
+    )
+    rows = "".join(
+        "<table:table-row>" + "".join(
+            f'<table:table-cell office:value-type="string"><text:p>{v}</text:p></table:table-cell>'
+            if isinstance(v, str)
+            else f'<table:table-cell office:value-type="float" office:value="{v}"/>'
+            for v in row
+        ) + "</table:table-row>" for row in cells
+    )  # fmt: skip
+    kind = "application/vnd.oasis.opendocument.spreadsheet"
+    ods = {
+        "mimetype": kind,
+        "META-INF/manifest.xml": '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:'
+        f'opendocument:xmlns:manifest:1.0"><manifest:file-entry manifest:full-path="/" '
+        f'manifest:media-type="{kind}"/></manifest:manifest>',
+        "content.xml": f"<office:document-content {open_names}><office:body><office:spreadsheet>"
+        f'<table:table table:name="s">{rows}</table:table></office:spreadsheet></office:body>'
+        "</office:document-content>",
+    }
+    return {"xlsx": xlsx, "ods": ods}
 
 
 def _h5ad(X: Any) -> bytes:
@@ -146,3 +204,99 @@ def _clusterings() -> dict[str, Specimen]:
             read = load_all if name == "subscape" else read_clusterings
             found[key] = Specimen(path.name, path.read_bytes(), read)
     return found
+
+
+def _study() -> dict[str, Specimen]:
+    """The files of a study that are read again; each is damaged among others that are whole."""
+    from subscape.exploration.study import load_study, save_study
+
+    from .studies import planted_study
+
+    with tempfile.TemporaryDirectory() as folder:
+        save_study(planted_study(40, n_clusters=(2,), n_results=4), folder)
+        home = Path(folder)
+        whole = {
+            path.relative_to(home): path.read_bytes() for path in home.rglob("*") if path.is_file()
+        }
+
+    def read_among(place: Path) -> Callable[[Path], Any]:
+        def read(path: Path) -> Any:
+            with tempfile.TemporaryDirectory() as folder:
+                for name, content in whole.items():
+                    target = Path(folder) / name
+                    target.parent.mkdir(exist_ok=True)
+                    target.write_bytes(path.read_bytes() if name == place else content)
+                return load_study(folder)
+
+        return read
+
+    places = {
+        "study": "study.json", "timings": "timings.json", "arrays": "views/arrays.npz",
+        "view": "views/view_1.subscape",
+    }  # fmt: skip
+    return {
+        key: Specimen(f"s.{key}", whole[Path(place)], read_among(Path(place)))
+        for key, place in places.items()
+    }
+
+
+def crafted() -> list[Specimen]:
+    """Files that lie on purpose: sizes that are not there, depth, bombs, endless lines.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     {outcome(file, file.content, folder) for file in crafted() if "deep" in file.name}
+    {'refused'}
+    """
+    from subscape.files.archive import load_all
+    from subscape.files.formats import read_clusterings
+    from subscape.tables.table import Table
+
+    tables = {
+        "deep.json": b"[" * 100_000 + b"]" * 100_000,
+        "line.csv": b"a,b\n" + b"1" * 4_000_000 + b",2\n",
+        "no_line.csv": b"1," * 2_000_000,
+        "wide.csv": ",".join(f"c{j}" for j in range(60_000)).encode() + b"\n",
+        "quotes.csv": b"a,b\n" + b'"' * 500_001 + b"\n1,2\n",
+        "nulls.csv": b"a,b\n1,2\n" + b"\0" * 1_000_000,
+        "rows.arff": b"@relation r\n@attribute a real\n@data\n{999999999999 1}\n",
+        "many.arff": b"@relation r\n" + b"@attribute a real\n" * 50_000 + b"@data\n",
+        "bomb.gz": gzip.compress(b"1,2\n" * 25_000_000, 9, mtime=0),
+        "bomb.bz2": bz2.compress(b"0" * 100_000_000),
+        "bomb.xz": lzma.compress(b"0" * 100_000_000),
+        "size.npy": _npy((10**6, 10**6)),
+        "minus.npy": _npy((-1, 3)),
+        "overflow.npy": _npy((2**40, 2**40)),
+        "object.npy": _npy((2, 2), "|O"),
+    }
+    deep = "[" * 100_000 + "]" * 100_000
+    clusterings = {
+        "deep.subscape": _zipped({"manifest.json": deep.encode()}),
+        "bomb.subscape": _zipped({"manifest.json": b"{}" + b" " * 100_000_000}),
+        "up.subscape": _zipped({"../manifest.json": b"{}"}),
+        "huge.true": b"DIM=3;ROWS=999999999999;\n1 1 0 2 0 1\n",
+        "huge.elki": b"# Cluster: a\n# Subspace: Dimensions: [1, 99999999999999]\nID=1\n",
+        "labels.csv": b"label\n" + b"9" * 1000 + b"\n1\n",
+        "wide.true": b"DIM=3;\n" + b"1 " * 2_000_000 + b"\n",
+    }
+    found = [Specimen(name, content, Table.read) for name, content in tables.items()]
+    for name, content in clusterings.items():
+        read = load_all if name.endswith("subscape") else read_clusterings
+        found.append(Specimen(name, content, read))
+    return found
+
+
+def _npy(shape: tuple[int, ...], kind: str = "<f8") -> bytes:
+    """An array file that states a shape and holds next to nothing."""
+    head = str({"descr": kind, "fortran_order": False, "shape": shape}).encode().ljust(117) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head + bytes(64)
+
+
+def _zipped(parts: dict[str, bytes]) -> bytes:
+    sink = io.BytesIO()
+    with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in parts.items():
+            archive.writestr(name, content)
+    return sink.getvalue()

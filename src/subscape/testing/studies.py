@@ -11,7 +11,7 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.subspaces import AxisSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.datasets import planted_views
-from subscape.exploration.explain import FeatureFact, sentence
+from subscape.exploration.explain import FeatureFact, drawn_features, histogram, sentence
 from subscape.exploration.information import redundancy
 from subscape.exploration.rule import learn
 from subscape.exploration.study import Result, Study, View
@@ -80,6 +80,8 @@ def planted_study(
         views.append(_view(number, members, truth, X, names, row_names, shown, is_last))
     between = [[redundancy(a.labels, b.labels) for a in views] for b in views]
     results, distances = _results(views, n_results, rng)
+    wanted = {name for view in views for name in drawn_features(view.facts)}
+    drawn = tuple(name for name in names if name in wanted)
     attributes: dict[str, Any] = {
         "views": tuple(views),
         "results": results,
@@ -94,6 +96,8 @@ def planted_study(
         "row_names": row_names,
         "searched_rows": np.arange(n_rows),
         "shown_rows": shown,
+        "value_features": drawn,
+        "values": X[shown][:, [names.index(name) for name in drawn]],
         "chance": tuple(np.sort(rng.gumbel(0.08, 0.02, 40))),
         "notes": ("numeric columns are standardised",),
         "settings": {"effort": "normal", "seed": random_state, "version": "0.1.0"},
@@ -185,7 +189,8 @@ def _facts(
             listed.append(FeatureFact(names[j], **told | {"is_own": True} | level))
             continue
         numbers = (low[j], high[j], all_low[j], all_high[j], shift[j])
-        listed.append(FeatureFact(names[j], *told.values(), *map(float, numbers)))
+        bars = histogram(X[:, j], rows)
+        listed.append(FeatureFact(names[j], *told.values(), *map(float, numbers), **bars))
     return tuple(listed)
 
 

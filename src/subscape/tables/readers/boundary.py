@@ -7,7 +7,9 @@ another error raised here on purpose) that names the file and a way out, and kee
 from __future__ import annotations
 
 import json
+import math
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -24,10 +26,12 @@ _PASSED: tuple[type[Exception], ...] = (
     ImportError,
 )  # fmt: skip
 
-#: Seconds that a child process may look at a file, plus some for each megabyte.
-CHILD_SECONDS, CHILD_SECONDS_PER_MB = 60.0, 0.5
+#: Seconds that a child process may compute on a file, plus some for each megabyte.
+CHILD_SECONDS, CHILD_SECONDS_PER_MB = 2.5, 0.5
+#: How much longer it may take where others use the machine.
+CHILD_PATIENCE = 15.0
 #: Memory a child process may take, beyond ten times the file.
-CHILD_BYTES = 4 * 2**30
+CHILD_BYTES = 2**30
 
 
 class OtherContentError(TypeError):
@@ -63,13 +67,18 @@ class Limits(NamedTuple):
     ratio: float = 200.0
     unpacked: int = 64 * 2**20
     line: int = 512 * 2**20
-    columns: int = 2_000_000
+    columns: int = 200_000
     nesting: int = 64
     memory: float = 0.8
 
     @classmethod
     def lifted(cls) -> Limits:
-        """No limits but those of the machine."""
+        """No limits but those of the machine.
+
+        Returns
+        -------
+        Limits
+        """
         huge = sys.maxsize
         return cls(float("inf"), huge, huge, huge, 900, 1.0)
 
@@ -103,8 +112,9 @@ class Limits(NamedTuple):
         """Refuse more columns than anything sensible has."""
         if n > self.columns:
             raise FileFormatError(
-                f"{name} has {n:,} columns, more than {self.columns:,}; is its delimiter right? "
-                "Lift the limit by limits=Limits(columns=…)"
+                f"{name} has {n:,} columns, more than {self.columns:,}. Is its delimiter right? "
+                "Are its rows and columns exchanged? Else lift the limit by "
+                "limits=Limits(columns=…)"
             )
 
 
@@ -228,17 +238,23 @@ def probed(script: str, path: Path, what: str, arguments: Sequence[str] = ()) ->
     size = path.stat().st_size
     seconds = CHILD_SECONDS + CHILD_SECONDS_PER_MB * size / 2**20
     most = CHILD_BYTES + 10 * size
-    code = _CHILD.format(most=most, seconds=int(seconds) + 1) + script
+    code = _CHILD.format(most=most, seconds=math.ceil(seconds)) + script
     command = [sys.executable, "-I", "-W", "ignore", "-c", code, str(path), *arguments]
+    endless = FileFormatError(
+        f"{path.name} is not a readable {what} (looking through it did not end within "
+        f"{seconds:.0f} s); it seems damaged: copy or export it again"
+    )
+    # More threads of BLAS would take more addresses than the limit has.
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
     try:
         done = subprocess.run(
-            command, capture_output=True, timeout=seconds, check=False, stdin=subprocess.DEVNULL
-        )
+            command, capture_output=True, timeout=CHILD_PATIENCE * seconds, check=False,
+            stdin=subprocess.DEVNULL, env=alone,
+        )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise FileFormatError(
-            f"{path.name} is not a readable {what} (looking through it did not end within "
-            f"{seconds:.0f} s); it seems damaged: copy or export it again"
-        ) from None
+        raise endless from None
+    if done.returncode < 0 and -done.returncode == getattr(signal, "SIGXCPU", None):
+        raise endless
     if done.returncode:
         lines = printable(done.stderr.decode("utf-8", "replace")).strip().splitlines()
         reason = lines[-1][:200] if lines else f"the reader crashed with {done.returncode}"
@@ -252,7 +268,7 @@ import sys
 try:
     import resource
     resource.setrlimit(resource.RLIMIT_AS, ({most}, {most}))
-    resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds}))
+    resource.setrlimit(resource.RLIMIT_CPU, ({seconds}, {seconds} + 2))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 except (ImportError, ValueError, OSError):
     pass

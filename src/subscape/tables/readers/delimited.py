@@ -25,6 +25,9 @@ MOST_SURPRISES = 2
 #: Rows longer than this are read row by row.
 LONGEST_FOR_ARROW = 1 << 27
 
+#: Of wider tables this many columns are read in one go.
+COLUMNS_AT_ONCE = 8192
+
 #: In larger files rows are counted, not lines.
 MOST_TO_COUNT = 1 << 27
 
@@ -175,26 +178,32 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
     }
     # A block must hold the longest row, else arrow gives up.
     block = min(max(1 << 20, 8 * found.longest), 1 << 30)
-    with open_bytes(path, limits) as file:
-        table = arrow_csv.read_csv(
-            file,
-            read_options=arrow_csv.ReadOptions(
-                column_names=keys,
-                skip_rows=found.skip,
-                encoding="utf8" if found.encoding.startswith("utf-8") else found.encoding,
-                block_size=block,
-            ),
-            parse_options=arrow_csv.ParseOptions(
-                delimiter=found.delimiter, newlines_in_values=True
-            ),
-            convert_options=arrow_csv.ConvertOptions(
-                column_types=kinds,
-                null_values=sorted(MARKERS | AMONG_NUMBERS),
-                strings_can_be_null=False,
-                decimal_point=found.decimal,
-            ),
-        )
-    return [table.column(key) for key in keys]
+    columns = []
+    # Arrow needs some 20 kB for every column while it reads, however few rows there are.
+    for begin in range(0, len(keys), COLUMNS_AT_ONCE):
+        some = keys[begin : begin + COLUMNS_AT_ONCE]
+        with open_bytes(path, limits) as file:
+            table = arrow_csv.read_csv(
+                file,
+                read_options=arrow_csv.ReadOptions(
+                    column_names=keys,
+                    skip_rows=found.skip,
+                    encoding="utf8" if found.encoding.startswith("utf-8") else found.encoding,
+                    block_size=block,
+                ),
+                parse_options=arrow_csv.ParseOptions(
+                    delimiter=found.delimiter, newlines_in_values=True
+                ),
+                convert_options=arrow_csv.ConvertOptions(
+                    column_types={key: kinds[key] for key in some},
+                    include_columns=some,
+                    null_values=sorted(MARKERS | AMONG_NUMBERS),
+                    strings_can_be_null=False,
+                    decimal_point=found.decimal,
+                ),
+            )
+        columns += [table.column(key) for key in some]
+    return columns
 
 
 def _lines(path: Path, found: Layout, limits: Limits) -> Iterator[tuple[int, list[str]]]:

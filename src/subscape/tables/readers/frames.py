@@ -14,6 +14,7 @@ from subscape.tables.parts import Parts, Wishes, parts_of_array
 from subscape.tables.roles import Habits, parts_from_arrow, type_column
 
 from .boundary import OtherContentError
+from .layout import distinct_names
 
 # --- data frames ---
 
@@ -21,8 +22,12 @@ from .boundary import OtherContentError
 def read_frame(source: Any, wanted: Wishes) -> Parts:
     import narwhals as nw
 
+    said: list[str] = []
     if hasattr(source, "iloc") and hasattr(source, "columns"):  # pandas allows repeated names
-        check_unique(_joined(name) for name in source.columns)
+        given = [_joined(name) for name in source.columns]
+        if len(set(given)) < len(given):
+            given, said = distinct_names(given)
+            source = source.set_axis(given, axis=1)
     try:
         frame = nw.from_native(source)
     except TypeError:
@@ -38,6 +43,7 @@ def read_frame(source: Any, wanted: Wishes) -> Parts:
     # A running number says nothing; only an index that somebody chose names the rows.
     chosen = index is not None and type(index).__name__ != "RangeIndex"
     parts = index_parts(index) if chosen else {}
+    parts["notes"] = (*said, *parts.get("notes", ()))
     arrays = [_arrow(name, column) for name, column in zip(names, columns, strict=True)]
     module = type(source).__module__.split(".")[0]
     return parts_from_arrow(names, arrays, wanted, source={"format": module}, **parts)
@@ -109,7 +115,11 @@ def read_anndata(adata: Any, wanted: Wishes, layer: str | None, use_rep: str | N
         found = parts_of_array(X, [str(name) for name in names], **parts)
     except TypeError as error:
         raise OtherContentError(str(error)) from None
-    return _with_observations(found, adata.obs, wanted, layer or use_rep or "X")
+    return _with_observations(found, adata.obs, wanted, _used(layer, use_rep))
+
+
+def _used(layer: str | None, use_rep: str | None) -> str:
+    return f"layers/{layer}" if layer else f"obsm/{use_rep}" if use_rep else "X"
 
 
 def _check_entry(name: str, mapping: Any, where: str) -> None:

@@ -195,7 +195,8 @@ def layout(
     rows = [(first + line, cells) for line, cells in sample_rows(body, delimiter, complete)]
     if not rows:
         raise FileFormatError(f"{name}: no complete row in its first {len(sample)} bytes")
-    limits.check_columns(max(len(cells) for _, cells in rows), name)
+    # The first rows: a single long one among others is told by its line.
+    limits.check_columns(min(len(cells) for _, cells in rows[:2]), name)
     has_comments = False
     named: list[str] | None = None
     if comments:

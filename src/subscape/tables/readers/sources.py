@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from subscape.core.errors import FileFormatError, SubscapeError
+from subscape.tables.expression import Normalize, with_expression
 from subscape.tables.parts import Parts, Wishes, parts_of_array
 from subscape.tables.roles import Habits, parts_from_arrow
 
@@ -51,9 +52,24 @@ def read(
     sheet: str | None = None,
     layer: str | None = None,
     use_rep: str | None = None,
+    normalize: Normalize = "none",
+    hvg: int | None = None,
     limits: Limits = DEFAULT,
 ) -> Parts:
     """The parts of a table in a file, a frame or an AnnData; see ``Table.read``."""
+    parts = _read(source, wanted, text, sheet, layer, use_rep, limits)
+    return with_expression(parts, normalize, hvg, parts.source.get("used"))
+
+
+def _read(
+    source: Any,
+    wanted: Wishes,
+    text: TextOptions,
+    sheet: str | None,
+    layer: str | None,
+    use_rep: str | None,
+    limits: Limits,
+) -> Parts:
     if isinstance(source, str | PathLike):
         return _read_path(Path(source), text, wanted, sheet, layer, use_rep, limits)
     if any(option is not None for option in text):
