@@ -11,7 +11,7 @@ from scipy.stats import multivariate_normal, norm
 from subscape.core import AxisSubspaces, SubspaceClustering
 from subscape.datasets import planted_axes, planted_views, structureless
 from subscape.exploration import Exploration
-from subscape.exploration.assess import chance_entries, null_score
+from subscape.exploration.assess import box_entries, null_score
 from subscape.exploration.boxes import BoxCode, BoxScorer
 from subscape.exploration.plan import Entry, Plan, Rung, seed_of
 from subscape.exploration.scorers import GroupingScorers
@@ -131,7 +131,7 @@ def test_nothing_is_gained_where_there_is_nothing(kind):
         assert code.told(labelled(quarters)).gain < 0
     scorer = BoxScorer(GroupingScorer(X))
     for seed in range(2):
-        score = null_score(X, chance_entries([3], boxes=True), seed, boxes=True)[0]
+        score = null_score(X, seed, boxes=box_entries([3])).score
         assert score < 0
     assert scorer(np.full(400, -1)).gain <= 0
 

@@ -3,9 +3,12 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.datasets import make_blobs
+from sklearn.metrics import adjusted_rand_score
 
 from subscape.core import SubspaceClustering
-from subscape.exploration.known import known_groupings
+from subscape.exploration import known as known_module
+from subscape.exploration.known import known_groupings, leiden_groupings
 from subscape.tables import Table
 
 from .conftest import small_job
@@ -83,3 +86,32 @@ def test_explorations_join_by_name(planted):
     job = small_job(Table.from_array(X, row_names=names), truth=shuffled, given=[shuffled])
     np.testing.assert_array_equal(job.truth["truth"], truths[0].labels())
     np.testing.assert_array_equal(job.given["given 1"], truths[0].labels())
+
+
+def blobs(n):
+    return make_blobs(n, centers=3, n_features=8, cluster_std=0.5, random_state=0)
+
+
+def test_leidens_communities_at_several_resolutions():
+    X, truth = blobs(150)
+    found = leiden_groupings(X, (0.2, 5.0))
+    assert list(found) == ["Leiden, resolution 0.2", "Leiden, resolution 5"]
+    coarse, fine = found.values()
+    assert adjusted_rand_score(coarse, truth) == 1
+    assert fine.max() > coarse.max()
+    again = leiden_groupings(X, (0.2, 5.0))
+    assert all(np.array_equal(found[name], again[name]) for name in found)
+
+
+def test_leiden_looks_at_a_sample_of_many_rows(monkeypatch):
+    monkeypatch.setattr(known_module, "MOST_LEIDEN_ROWS", 60)
+    X, truth = blobs(150)
+    (found,) = leiden_groupings(X, (0.2,)).values()
+    drawn = found >= 0
+    assert found.shape == (150,) and drawn.sum() == 60
+    assert adjusted_rand_score(found[drawn], truth[drawn]) == 1
+
+
+@pytest.mark.parametrize("X", [np.ones((20, 3)), np.where(np.eye(20), np.nan, 1.0), [[1.0, 2.0]]])
+def test_leiden_says_nothing_where_it_cannot(X):
+    assert leiden_groupings(np.asarray(X)) == {}

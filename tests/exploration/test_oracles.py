@@ -10,12 +10,16 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.naive_bayes import GaussianNB
 
 from subscape.core.clustering import SubspaceClustering
-from subscape.exploration import assess, load_study
-from subscape.exploration.assess import null_score, view_stability
+from subscape.exploration import assess, exploration, load_study
+from subscape.exploration.assess import NullScores, null_score, view_stability
+from subscape.exploration.clouds import Clouds, ladder
+from subscape.exploration.exploration import Exploration
+from subscape.exploration.plan import MOST_CLUSTERS
 from subscape.exploration.rule import learn, learn_neighbours
 from subscape.exploration.select import _Search
 from subscape.exploration.separation import GroupingScorer
-from subscape.exploration.views import consensus_of
+from subscape.exploration.study import as_table
+from subscape.exploration.views import Consensus, consensus_of
 from subscape.testing.studies import planted_study
 from subscape.validation.max_statistic import EULER, NullMaxima, gumbel_p_value
 
@@ -56,23 +60,63 @@ def test_views_and_clusters_must_beat_the_maxima_of_their_own_kind():
     assert chance.p_value(4.0) == gumbel_p_value(4.0, high) == 1.0
     assert NullMaxima(low, cluster).p_value(4.0) == gumbel_p_value(4.0, low) < 0.01
     assert NullMaxima(low, cluster).cluster_p_value(8.0) == 1.0
-    assert chance.cluster_p_value(12.0) == gumbel_p_value(12.0, bent) == 1.0
+    # A cluster is held against tables with one hump alone: the view has beaten curves.
+    assert chance.cluster_p_value(12.0) == gumbel_p_value(12.0, cluster) < 0.01
 
 
 @pytest.mark.parametrize(("first", "second"), [((1.0, 2.0), (3.0, 1.5)), ((3.0, 1.5), (1.0, 2.0))])
 def test_chance_has_a_second_search_too(monkeypatch, first, second):
-    outcomes = iter([(*first, np.eye(4)[:, :1]), (*second, None)])
+    outcomes = iter([first, second])
     tables = []
 
-    def best(table, *others):
+    def search(table, *others):
         tables.append(table)
-        return next(outcomes)
+        labels = np.repeat([0, 1], 30) if len(tables) == 1 else np.tile([0, 1], 30)
+        return Clouds(labels[None], *next(outcomes))
 
-    monkeypatch.setattr(assess, "_best", best)
+    monkeypatch.setattr(assess, "search_clouds", search)
     X = np.random.default_rng(0).normal(size=(60, 4))
-    assert null_score(X, [], 0) == (3.0, 2.0)
-    assert np.abs(tables[0][:, 0]).max() > 0.5
+    found = null_score(X, 0, numbers=[2])
+    assert (found.score, found.normal) == (3.0, 2.0)
+    assert np.linalg.matrix_rank(tables[0]) == 4
     assert np.linalg.matrix_rank(tables[1]) == 3  # what was found is taken out
+
+
+def test_no_view_is_compared_by_more_than_the_search_of_chance_reached(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    job = Exploration(as_table(X), effort="quick", progress=False)
+    asked = []
+
+    def reached(table, *others, **options):
+        asked.append((table, options))
+        return NullScores(1.0, 0.0, 2.0)
+
+    monkeypatch.setattr(exploration, "best_scores", reached)
+    nothing = np.zeros(0)
+    view = Consensus([], [], nothing, nothing, nothing, 5.0, 1.0, 1.0, nothing, 6.0)
+    held = job._as_chance_searches(view)
+    assert (held.score, held.normal_score) == (1.0, 2.0)
+    lower = replace(view, score=0.5, normal_score=0.25)
+    held = job._as_chance_searches(lower)
+    assert (held.score, held.normal_score) == (0.5, 0.25)
+    # The table is searched once, just as tables without groups are.
+    ((table, options),) = asked
+    np.testing.assert_array_equal(table, job.X)
+    assert options["numbers"] == ladder(60, MOST_CLUSTERS["quick"])
+
+
+def test_of_two_scores_twice_the_smaller_probability_counts():
+    low, high = (tuple(c + np.linspace(0, 1, 10)) for c in (0.0, 5.0))
+    chance = NullMaxima(low, low, normal_maxima=high)
+    assert chance.p_value(4.0) == gumbel_p_value(4.0, low)
+    assert chance.p_value(4.0, 0.0) == 2 * gumbel_p_value(4.0, low)
+    assert chance.p_value(0.5, 9.0) == 2 * gumbel_p_value(9.0, high)
+    assert chance.p_value(0.0, 0.0) == 1.0
+    # Bent curves have to be beaten by the same score.
+    bent = NullMaxima(low, low, high, low, low, high)
+    assert bent.p_value(4.0, 4.0) == 1.0
+    assert not chance.is_clear(0.5, 9.0) or gumbel_p_value(9.0, high) * 2 < 1e-4
+    assert chance.is_clear(0.0, 0.0)
 
 
 # -- stability and replication --------------------------------------------------------------------
@@ -153,7 +197,7 @@ def voted(*scores):
         )
         for score, each in zip(scores, labels, strict=True)
     ]
-    clear = SimpleNamespace(score=1e9, gain=1.0, entropy=1.0, basis=np.eye(2))
+    clear = SimpleNamespace(normal_score=0.0, score=1e9, gain=1.0, entropy=1.0, basis=np.eye(2))
     return consensus_of(candidates, [0, 1, 2], lambda *_: clear)
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -31,6 +33,12 @@ class Halves(BaseEstimator):
         if self.fault == "warn" and struck:
             warnings.warn("hm", UserWarning, stacklevel=1)
         if self.fault == "interrupt" and struck:
+            raise KeyboardInterrupt
+        if str(self.fault).startswith("interrupt after ") and struck:
+            # … once a run is kept there.
+            folder = Path(self.fault.removeprefix("interrupt after "))
+            while not any(folder.glob("runs/*.subscape")):
+                time.sleep(0.01)
             raise KeyboardInterrupt
         if self.fault == "nothing" and struck:
             labels = np.full(len(X), -1)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.datasets import make_blobs
 from sklearn.metrics import fowlkes_mallows_score
@@ -15,7 +16,7 @@ from tests.validation.finders import Halves
 
 from subscape import SubspaceClustering, assign, describe
 from subscape.datasets import planted_axes, planted_oriented
-from subscape.finders import PROCLUS, KFlats
+from subscape.finders import PROCLUS, SSPC, KFlats
 from subscape.measures import clustering_error, label_error
 from subscape.validation import (
     clest,
@@ -26,6 +27,7 @@ from subscape.validation import (
 )
 from subscape.validation.stability.lange import strength
 from subscape.validation.stability.overlapping import _last_agreeing, _local_maxima, merit
+from subscape.validation.stability.transfer import RULES
 
 BLOBS = make_blobs(120, centers=[[0, 0], [12, 0], [0, 12]], random_state=0)[0]
 SQUARE = np.random.default_rng(3).random((120, 2))
@@ -122,6 +124,98 @@ def test_other_rules_of_transfer_and_other_kinds():
     assert flats.values[0] < flats.values[1]
     both = lange_stability(Halves(), X, n_splits=2, sampling="both")
     assert {len(run.columns) for run in both.runs[0]} == {6}
+
+
+def test_of_several_rules_of_transfer_the_best_is_kept():
+    grid, rules = {"n_clusters": [2, 3, 4]}, ["prototype", "neighbour", "discriminant", "tree"]
+    alone = [lange_stability(FINDER, BLOBS, grid, n_splits=3, transfer=rule) for rule in rules]
+    values = np.array([curve.values for curve in alone])
+    for transfer in ("best", rules):
+        together = lange_stability(FINDER, BLOBS, grid, n_splits=3, transfer=transfer)
+        np.testing.assert_array_equal(together.values, values.min(axis=0))
+        kept = [rules.index(name) for name in together.details["transfer"]]
+        np.testing.assert_array_equal(values[kept, range(3)], together.values)
+        for name in ("distance", "baseline"):
+            own = np.array([curve.details[name] for curve in alone])[kept, range(3)]
+            np.testing.assert_array_equal(together.details[name], own)
+    assert together.to_records()[0]["transfer"] in rules
+    assert json.dumps(together.to_dict())
+    # A rule that knows nothing is not kept.
+    blind = lange_stability(
+        FINDER,
+        BLOBS,
+        grid,
+        n_splits=3,
+        transfer=[lambda X, c, new: np.zeros(len(new), int), "tree"],
+    )
+    assert set(blind.details["transfer"]) == {"tree"}
+    np.testing.assert_array_equal(blind.values, values[3])
+
+
+@pytest.mark.parametrize("rule", ["neighbour", "discriminant", "tree"])
+def test_rules_of_transfer_know_the_rows_they_learned_from(rule):
+    labels = KMeans(3, n_init=2, random_state=0).fit_predict(BLOBS)
+    labels[::20] = -1
+    far = BLOBS + 50 * (labels < 0)[:, None]
+    clustering = SubspaceClustering.from_labels(labels)
+    np.testing.assert_array_equal(RULES[rule](far, clustering, far), labels)
+
+
+def test_prediction_strength_that_sees_subspaces():
+    table, _ = planted_axes(160, 8, n_clusters=3, dims=4, random_state=0)
+    rows, cells = (
+        prediction_strength(SSPC(n_init=2), table, {"n_clusters": [2, 3]}, n_splits=3, measure=m)
+        for m in ("rows", "cells")
+    )
+    assert (cells.values <= rows.values).all()
+    assert cells.values[1] > 0.9
+    # The same rows, in features that a half chooses by itself.
+    wandering = prediction_strength(Wandering(), table, n_splits=4, measure="rows")
+    seen = prediction_strength(Wandering(), table, n_splits=4, measure="cells")
+    assert wandering.values[0] == 1 and seen.values[0] < 0.5
+    # Oriented ones, too.
+    flats, _ = planted_oriented(3, ((1, 60), (1, 60)), noise=0, random_state=0)
+    curve = prediction_strength(KFlats(2, flat_dim=1), flats, n_splits=2, measure="cells")
+    assert 0.9 < curve.values[0] <= 1
+
+
+class Wandering(BaseEstimator):
+    """One cluster of all rows, in two features that depend on the rows."""
+
+    def fit(self, X, y=None):
+        first = int(np.abs(X).sum() * 1e6) % (X.shape[1] - 1)
+        mask = np.isin(np.arange(X.shape[1]), (first, first + 1))
+        self.clustering_ = SubspaceClustering.from_labels(np.zeros(len(X), int), masks=[mask])
+        return self
+
+
+@given(st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 2)), min_size=2, max_size=14))
+def test_strength_in_subspaces_by_brute_force(pairs):
+    a, b = np.array(pairs).T
+    rng = np.random.default_rng(len(pairs))
+    masks = [rng.random((3, 4)) < 0.6 for _ in range(2)]
+    for mask in masks:
+        mask[~mask.any(axis=1), 0] = True
+    names = [sorted(set(side[side >= 0].tolist())) for side in (a, b)]
+    worst = []
+    for j in range(3):
+        rows = np.flatnonzero((b == j) & (a >= 0))
+        shares = []
+        for r, s in combinations(rows, 2):
+            one, other = masks[0][a[r]], masks[1][j]
+            shared = (one & other).sum() / (one | other).sum()
+            shares.append(shared if a[r] == a[s] else 0.0)
+        if shares:
+            worst.append(np.mean(shares))
+    sides = (
+        SubspaceClustering.from_labels(np.where(side < 0, -1, np.searchsorted(name, side)),
+                                       masks=mask[name])
+        for side, mask, name in zip((a, b), masks, names, strict=True)
+        if name
+    )  # fmt: skip
+    if all(names):
+        found = strength(*sides, cells=True)
+        assert np.isnan(found) if not worst else found == pytest.approx(min(worst))
 
 
 @given(st.lists(st.tuples(st.integers(-1, 2), st.integers(-1, 2)), min_size=2, max_size=14))
@@ -259,6 +353,10 @@ def test_one_cluster_only(name):
         (levine_domany, dict(pairs="all"), "pairs"),
         (levine_domany, dict(n_neighbors=0), "n_neighbors"),
         (prediction_strength, dict(grid={"a": [1]}), "parameter"),
+        (prediction_strength, dict(measure="columns"), "measure"),
+        (prediction_strength, dict(transfer="best"), "transfer"),
+        (lange_stability, dict(transfer=[]), "no rule"),
+        (lange_stability, dict(transfer=["tree", "magic"]), "transfer"),
     ],
 )
 def test_bad_options_are_refused_before_any_run(method, options, cause):

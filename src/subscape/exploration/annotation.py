@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.core.types import IndexArray
+from subscape.tables.expression import kind_of
 
 if TYPE_CHECKING:
     from .protocols import RankedView as View
@@ -35,6 +36,11 @@ def annotate(study: Study, adata: Any, key: str = "subscape") -> None:
         if features is not None:
             relevance = np.asarray(view.clustering.subspaces.relevance, dtype=np.float64).T
             adata.varm[name] = _spread(relevance, features, 0.0)
+            markers = marker_table(view, adata, name)
+            if markers is not None:
+                adata.uns[f"{name}_markers"] = markers
+                if _is_ours(adata.uns.get(RANKED)) and view is study.views[0]:
+                    adata.uns[RANKED] = markers
     adata.uns[key] = _provenance(study, with_relevance=features is None)
 
 
@@ -50,7 +56,94 @@ def _forget(adata: Any, key: str) -> None:
         for store in (adata.obsm, adata.varm):
             if name in store:
                 del store[name]
+        if f"{name}_markers" in adata.uns:
+            del adata.uns[f"{name}_markers"]
+    if RANKED in adata.uns and _is_ours(adata.uns[RANKED]):
+        del adata.uns[RANKED]
     del adata.uns[key]
+
+
+#: Where scanpy looks for the markers of groups.
+RANKED = "rank_genes_groups"
+#: What such a table of ours says of itself.
+METHOD = "subscape feature_tests"
+
+
+def _is_ours(table: Any) -> bool:
+    """Whether a table of markers may be replaced: there is none, or Subscape wrote it."""
+    return table is None or table.get("params", {}).get("method") == METHOD
+
+
+def marker_table(view: View, adata: Any, groupby: str) -> dict[str, Any] | None:
+    """The features of every cluster in the layout of scanpy's ``rank_genes_groups``.
+
+    Arrays with a field per cluster, the features of each in its own order: names, scores (the
+    difference to the other rows in standard deviations), p-values, false discovery rates, and the
+    logarithm to base 2 of the ratio of means. None where features are no variables of the object.
+    """
+    known = {str(name): j for j, name in enumerate(adata.var_names)}
+    told = [
+        [f for f in listed if f.feature in known and f.effect is not None] for listed in view.facts
+    ]
+    length = min(map(len, told), default=0)
+    if length == 0:
+        return None
+    groups = _levels(view)
+    means = _means(adata, view, groupby, groups)
+    columns: dict[str, list[NDArray[Any]]] = {}
+    for k, listed in enumerate(told):
+        places = [known[fact.feature] for fact in listed[:length]]
+        for field, values in {
+            "names": np.array([fact.feature for fact in listed[:length]], dtype=object),
+            "scores": _numbers([fact.effect for fact in listed[:length]], np.float32),
+            "logfoldchanges": means[k][places].astype(np.float32),
+            "pvals": _numbers([fact.p_value for fact in listed[:length]], np.float64),
+            "pvals_adj": _numbers([fact.q_value for fact in listed[:length]], np.float64),
+        }.items():
+            columns.setdefault(field, []).append(values)
+    params = {
+        "groupby": groupby, "reference": "rest", "method": METHOD, "use_raw": False,
+        "corr_method": "benjamini-hochberg",
+    }  # fmt: skip
+    return {
+        "params": params,
+        **{
+            field: np.rec.fromarrays(values, dtype=[(g, values[0].dtype) for g in groups])
+            for field, values in columns.items()
+        },
+    }
+
+
+def _numbers(values: list[float | None], kind: Any) -> NDArray[Any]:
+    return np.array([np.nan if value is None else value for value in values], dtype=kind)
+
+
+def _means(adata: Any, view: View, groupby: str, groups: list[str]) -> NDArray[Any]:
+    """Logarithms to base 2 of the mean of each cluster over that of the other rows.
+
+    Logarithms are taken back first. Where there are numbers below 0, ratios mean nothing.
+    """
+    X, labels = adata.X, np.asarray(adata.obs[groupby].cat.codes)
+    shape = (len(groups), adata.n_vars)
+    if X is None:
+        return np.full(shape, np.nan)
+    kind = kind_of(X)
+    if kind == "scaled" or float(X.min()) < 0:
+        return np.full(shape, np.nan)
+
+    def mean(rows: NDArray[Any]) -> NDArray[Any]:
+        if not rows.any():
+            return np.full(adata.n_vars, np.nan)
+        found = np.asarray(X[rows].mean(axis=0), dtype=np.float64).ravel()
+        return np.expm1(found) if kind == "logs" else found
+
+    small = 1e-9
+    return np.array(
+        [
+            np.log2((mean(labels == k) + small) / (mean(labels != k) + small))
+            for k in range(len(groups))
+        ]
+    )
 
 
 def _places_of_rows(study: Study, adata: Any) -> IndexArray:
@@ -85,12 +178,16 @@ def _spread(values: NDArray[Any], places: IndexArray, elsewhere: float) -> NDArr
 
 
 def _categories(view: View, rows: IndexArray) -> Any:
-    """Clusters as categories "0", "1", …; missing for rows in none of them."""
+    """Clusters as categories "0", "1", … or by their names; missing for rows in none of them."""
     import pandas as pd
 
     codes = np.where(rows >= 0, view.labels[rows], -1)
-    levels = [str(k) for k in range(view.n_clusters)]
-    return pd.Categorical.from_codes(codes, categories=levels)
+    return pd.Categorical.from_codes(codes, categories=_levels(view))
+
+
+def _levels(view: View) -> list[str]:
+    names = view.names or ("",) * view.n_clusters
+    return [name or str(k) for k, name in enumerate(names)]
 
 
 def _provenance(study: Study, with_relevance: bool) -> dict[str, Any]:

@@ -7,19 +7,28 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import smallest_cluster
 
-from .assess import N_WITHIN, NullMaxima, ViewStability, cluster_scores
+from .assess import NullMaxima, ViewStability, cluster_scores
 from .boxes import BoxScorer
 from .candidates import Candidate, groupings, row_distances
-from .explain import facts, feature_evidence, in_table_columns, own_features, sentence
+from .explain import (
+    facts,
+    feature_evidence,
+    in_table_columns,
+    own_features,
+    sentence,
+    shown_values,
+)
 from .ideas import IdeaView, is_version
 from .information import redundancy
 from .known import agreement
 from .levels import Merge, merge_tree
 from .new_rows import READ_AGAIN, like_before
+from .parted_tables import BLOCK, PartedTable
 from .power import Power, detectable
 from .rule import Rule, learn, learn_neighbours
 from .scorers import members
@@ -33,8 +42,6 @@ if TYPE_CHECKING:
 
 #: Rows in the pictures.
 MOST_SHOWN = 5000
-#: Rows that are put into clusters at a time.
-BLOCK = 50_000
 #: Groupings that are no views and yet are told about.
 MOST_NEAR_MISSES = 3
 
@@ -50,25 +57,23 @@ class AssessedView:
     idea: IdeaView | None = None
     n_ideas: int = 1
     note: str = ""
-    #: Where clusters lie within the groups of another view: the p-value of that, and of them there.
-    p_within: float | None = None
+    #: Whether its clusters are mere pieces of another view's groups, which no valley parts.
+    are_pieces: bool = False
 
     @property
     def p_value(self) -> float:
         """Probability under chance, for all ideas that were tried (Bonferroni)."""
-        if self.p_within is not None:
-            return self.p_within
+        if self.are_pieces:
+            return 1.0
         if self.idea is not None:
             return min(1.0, self.n_ideas * self.idea.p_value)
         if self.chance is None:
             return float("nan")
-        return min(1.0, self.n_ideas * self.chance.p_value(self.view.score))
+        return min(1.0, self.n_ideas * self.chance.p_value(self.view.score, self.view.normal_score))
 
     @property
     def n_tables(self) -> int:
         """Tables without groups, of the kind of which there are fewest, behind the p-value."""
-        if self.p_within is not None:
-            return N_WITHIN
         if self.idea is not None:
             return self.idea.n_tables
         if self.chance is None:
@@ -85,14 +90,16 @@ def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: 
     views = tuple(
         make_view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)
     )
-    labels = [view.labels for view in views]
     between = np.eye(len(views))
-    for i in range(len(views)):
+    for i in range(1, len(views)):
+        # Two at a time: of many rows the labels of all views take much memory.
+        labels = views[i].labels
         for j in range(i):
-            between[i, j] = between[j, i] = redundancy(labels[i], labels[j])
+            between[i, j] = between[j, i] = redundancy(labels, views[j].labels)
     everything = _everything(job, provisional)
     distances = row_distances(everything)
     chance = None if provisional else job.chance
+    drawn = shown_values(job.searched, [view.facts for view in views], shown)
     return Study(
         views=views,
         results=_results(everything, ordered, distances),
@@ -111,6 +118,8 @@ def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: 
         row_names=job.table.row_names,
         searched_rows=job.rows,
         shown_rows=job.rows[shown],
+        value_features=drawn[0],
+        values=drawn[1],
         chance=() if chance is None else chance.maxima,
         curve_chance=() if chance is None else chance.curve_maxima,
         near_misses=_near_misses(job, everything, ordered, distances, provisional),
@@ -128,6 +137,7 @@ def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: 
             for name, known in job.truth.items()
         ),
         is_provisional=provisional,
+        part_lengths=job.table.part_lengths if isinstance(job.table, PartedTable) else (),
         folder=None if job.folder is None else str(job.folder),
     )
 
@@ -163,6 +173,8 @@ def _settings(job: Exploration) -> dict[str, Any]:
         "null_tables": job.plan.n_null if job.chance is None else len(job.chance.maxima),
         "ideas": ", ".join(["clouds", *other, *job.ideas]),
         "source": str(job.table.source.get("path", "")),
+        **{key: job.table.source[key] for key in ("library_size",) if key in job.table.source},
+        **({"to_come": job.to_come} if job.to_come else {}),
         **environment(),
     }
 
@@ -318,7 +330,7 @@ def make_view(
         cluster_p_values=_cluster_p_values(job, one, labels, len(order)),
         facts=listed,
         descriptions=tuple(
-            sentence(k, int(assigned[k].sum()), job.table.n_rows, listed[k], int(n_own[k]))
+            sentence(k, int(assigned[[k]].sum()), job.table.n_rows, listed[k], int(n_own[k]))
             for k in range(len(order))
         ),
         coordinates=job.X[shown] @ basis,
@@ -370,21 +382,27 @@ def _merges(
         seen = job.X @ one.idea.basis
         back = np.append(order, -1)
         own_gain = one.idea.gain
-        return merge_tree(labels, seen, lambda given: own_gain(back[given]), None, samples)
+        nested = one.idea.idea == "nested"
+        return merge_tree(
+            labels, seen, lambda given: own_gain(back[given]), None, samples, by_centres=nested
+        )
     chance = one.chance
 
     def p_value(given: IntArray) -> float:
         if chance is None:
             return float("nan")
-        return min(1.0, one.n_ideas * chance.p_value(job.scorer(given).score))
+        return min(1.0, one.n_ideas * chance.p_value(job.compared(given).score))
 
     seen = job.X @ one.view.basis
-    return merge_tree(labels, seen, lambda given: job.scorer(given).gain, p_value, samples)
+    clouds = not isinstance(job.scorer, BoxScorer)
+    return merge_tree(
+        labels, seen, lambda given: job.scorer(given).gain, p_value, samples, by_centres=clouds
+    )
 
 
 def _all_rows(
     job: Exploration, memberships: BoolArray, confidence: FloatArray, rule: Rule | None
-) -> tuple[BoolArray, FloatArray]:
+) -> tuple[BoolArray | sparse.csr_array, FloatArray]:
     """Memberships and confidence of every row of the table.
 
     Without a rule, rows that were not searched are in no cluster: putting in millions takes longer
@@ -393,6 +411,8 @@ def _all_rows(
     n_rows = job.table.n_rows
     if len(job.rows) == n_rows:
         return memberships, confidence
+    if isinstance(job.table, PartedTable):
+        return _rows_of_parts(job, job.table, memberships, confidence, rule)
     everyone = np.zeros((len(memberships), n_rows), dtype=bool)
     sure = np.zeros(n_rows)
     if rule is not None:
@@ -404,6 +424,29 @@ def _all_rows(
     everyone[:, job.rows] = memberships
     sure[job.rows] = confidence
     return everyone, sure
+
+
+def _rows_of_parts(
+    job: Exploration,
+    table: PartedTable,
+    memberships: BoolArray,
+    confidence: FloatArray,
+    rule: Rule | None,
+) -> tuple[sparse.csr_array, FloatArray]:
+    """The same where the rows are in parts: they are put into clusters where they are."""
+    if rule is None:
+        labels, sure = np.full(table.n_rows, -1, np.int32), np.zeros(table.n_rows)
+    else:
+        labels, sure = table.assigned(job.ready.recipes, rule).here()
+    labels[job.rows], sure[job.rows] = -1, confidence
+    members = []
+    for k, searched in enumerate(memberships):
+        own = np.concatenate([np.flatnonzero(labels == k), job.rows[searched]])
+        members.append(np.sort(own).astype(np.int32))
+    starts = np.cumsum([0, *(len(own) for own in members)])
+    indices = np.concatenate([np.empty(0, np.int32), *members])
+    shape = (len(memberships), table.n_rows)
+    return sparse.csr_array((np.ones(len(indices), bool), indices, starts), shape=shape), sure
 
 
 def _two_directions(basis: FloatArray, X: FloatArray) -> FloatArray:

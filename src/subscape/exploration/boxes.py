@@ -222,6 +222,7 @@ class BoxScorer(GroupingScorer):
         self.has_columns = like.has_columns
         self.directions = like.directions
         self.Z = like.Z
+        self.Y, self._white = like.Y, like._white
         self._known = like._known
         self.code = BoxCode(self.Z)
         self._boxes: dict[bytes, Boxes] = {}
@@ -249,7 +250,8 @@ class BoxScorer(GroupingScorer):
     def __call__(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
         """How well boxes describe the rows, and the directions that tell the clusters apart."""
         told = self.boxes(labels, memberships)
-        return Separation(told.gain, told.entropy, super().__call__(labels).basis, np.zeros(0))
+        basis = super().__call__(labels).basis
+        return Separation(told.gain, told.entropy, basis, np.zeros(0), sliced=0.0)
 
 
 def _memberships(labels: NDArray[Any]) -> BoolArray:

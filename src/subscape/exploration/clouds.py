@@ -1,44 +1,92 @@
 """A quick search for clouds: k-means with many starts at once, then rows by their likeliest cloud.
 
-On tables without groups a search has to reach as far as the whole portfolio does on the table, in
-a fraction of its time. All numbers of clusters and all starts run in one product per round, and the
-best are then moved uphill on the very score that they are compared by: every row goes to the cloud
-that describes it best in the directions that tell the clouds apart (classification EM).
+The table and tables without groups are searched in the same way. Numbers of clusters from a ladder,
+each from several starts, run in one kernel; the best are then moved uphill on the very score that
+they are compared by: every row goes to the cloud that describes it best in the directions that tell
+the clouds apart (classification EM), as long as the score grows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
-from subscape.core.types import FloatArray, IntArray
+from subscape.arrays.kmeans_starts import kmeans_labels
+from subscape.core.clustering import SubspaceClustering
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.validation.criteria import smallest_cluster
 
-from .separation import SMALLEST_SPREAD, GroupingScorer, Separation
+from .separation import (
+    GroupingScorer,
+    Separation,
+    in_earnest,
+    principal_directions,
+    separations,
+)
+from .slices import merged_slices
 
 #: Starts for every number of clusters, and rounds of k-means.
-STARTS = 4
-ROUNDS = 25
+STARTS = 3
+ROUNDS = 15
+#: Columns, and principal directions, along which clusters are looked for, and numbers of these.
+MOST_LINES = 6
+ALONG = (2, 3, 4, 5)
 #: Shares of the rows in a dense middle.
 MIDDLES = (0.5, 0.8)
 #: Steps uphill on the score, and the labellings of a table that take them.
-STEPS = 8
-MOST_UPHILL = 8
+STEPS = 6
+MOST_UPHILL = 6
+#: Labellings, the best over one normal distribution, whose slices are merged; and the best of all.
+MOST_MERGED = 2
+#: A step counts if the score grows by more.
+LEAST_STEP = 1e-9
+#: Columns that vary by a smaller share of their values are constant.
+CONSTANT = 1e-12
+#: Groupings that a search hands on.
+MOST_KEPT = 10
+
+
+class Clouds(NamedTuple):
+    """What was found in a table.
+
+    Attributes
+    ----------
+    labellings : int array of shape (m, n)
+        Many groupings, the best of them by the gain over one hump first.
+    score, normal_score : float
+        The largest score, by the gain over one hump and over one normal distribution.
+    """
+
+    labellings: IntArray
+    score: float
+    normal_score: float
+
+
+def ladder(n_rows: int, most: int = 40) -> list[int]:
+    """Numbers of clusters that are tried in a table of so many rows: at least eight rows for each.
+
+    >>> ladder(150), ladder(26)
+    ([2, 3, 4, 5, 6, 8, 11, 15], [2, 3])
+    """
+    numbers = [2, 3, 4, 5, 6, 8, 11, 15, 21, 29, 40]
+    return [k for k in numbers if k <= min(most, max(2, n_rows // 8))]
 
 
 def search_clouds(
     Z: FloatArray, numbers: Sequence[int], scorer: GroupingScorer, rng: np.random.Generator
-) -> tuple[Separation | None, IntArray | None]:
-    """The clearest clouds of a table, and how they are scored; None if there are none.
+) -> Clouds:
+    """Search a table for clouds.
 
     Parameters
     ----------
     Z : array of shape (n_rows, d)
-        What is searched; the scorer may see more of the table.
+        What is searched; the scorer may see the table in another way.
     numbers : sequence of int
-        Numbers of clusters.
+        Numbers of clusters to begin with.
     scorer : GroupingScorer
     rng : Generator
 
@@ -46,123 +94,175 @@ def search_clouds(
     --------
     >>> rng = np.random.default_rng(0)
     >>> Z = rng.normal(size=(90, 3)) + np.repeat([[0.0], [9.0], [18.0]], 30, axis=0)
-    >>> found, labels = search_clouds(Z, [2, 3, 4], GroupingScorer(Z), rng)
-    >>> len(np.unique(labels)), bool(found.gain > 1)
+    >>> found = search_clouds(Z, [2, 3, 4], GroupingScorer(Z), rng)
+    >>> len(np.unique(found.labellings[0])), bool(found.score > 0.5)
     (3, True)
     """
-    labellings = [*kmeans_starts(Z, numbers, rng), *_middles(Z)]
-    judged = [(scorer(labels), labels) for labels in labellings]
-    judged.sort(key=lambda each: -each[0].score)
-    best: tuple[Separation | None, IntArray | None] = (None, None)
-    tried: dict[int, int] = {}
-    for found, labels in judged:
-        k = int(labels.max()) + 1
-        # Two of each number: a dense middle is no rival of two halves.
-        if tried.get(k, 0) >= 2 or sum(tried.values()) >= MOST_UPHILL:
-            continue
-        tried[k] = tried.get(k, 0) + 1
-        uphill = climb(Z, labels, scorer, found)
-        if best[0] is None or uphill[0].score > best[0].score:
-            best = uphill
-    return best
+    sizes = np.repeat(np.asarray(numbers, dtype=np.int64), STARTS)
+    chances = rng.random((len(sizes), int(sizes.max())))
+    labels = kmeans_labels(np.ascontiguousarray(Z), sizes, chances, ROUNDS)
+    lines, line_sizes = _along_lines(Z, rng)
+    labels = np.vstack([labels, lines, *_middles(Z)])
+    sizes = np.concatenate([sizes, line_sizes, [2] * len(MIDDLES)])
+    judged = separations(scorer.Y, labels, int(sizes.max()))
+    starts = np.unique(
+        [*_best_of_each(judged.score, sizes), *_best_of_each(judged.normal_score, sizes)]
+    )
+    climbed, score, normal_score = uphill(scorer, labels[starts])
+    best = {int(score.argmax()), *np.argsort(-normal_score, kind="stable")[:MOST_MERGED].tolist()}
+    merged = np.array([_without_slices(scorer, climbed[place]) for place in sorted(best)])
+    again = separations(scorer.Y, merged, int(merged.max()) + 1)
+    everything = np.vstack([climbed, merged, labels])
+    scores = np.concatenate([score, again.score, judged.score])
+    normal_scores = np.concatenate([normal_score, again.normal_score, judged.normal_score])
+    order = np.argsort(-scores, kind="stable")
+    return Clouds(everything[order], float(scores.max()), float(normal_scores.max()))
+
+
+def _without_slices(scorer: GroupingScorer, labels: IntArray) -> IntArray:
+    """Labels from 0 on, with clusters merged that are slices of one another."""
+    return merged_slices(scorer, np.unique(labels, return_inverse=True)[1].astype(np.int64))
+
+
+def _along_lines(Z: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IndexArray]:
+    """k-means along single columns and principal directions, of which the flattest are taken.
+
+    Groups that one direction shows, and all others blur, are seen there: several clouds of equal
+    size have less weight in the tails than one.
+    """
+    scaled = Z / _spread(Z)
+    seen = [scaled]
+    if Z.shape[1] > 1:
+        turned = Z @ principal_directions(Z - Z.mean(axis=0), min(Z.shape[1], MOST_LINES))
+        seen.append(turned / _spread(turned))
+    sizes = np.array([k for k in ALONG if k <= max(2, len(Z) // 8)], dtype=np.int64)
+    found = []
+    for columns in seen:
+        weight = np.power(columns - columns.mean(axis=0), 4).mean(axis=0)
+        for j in np.argsort(weight, kind="stable")[:MOST_LINES]:
+            column = np.ascontiguousarray(columns[:, [j]])
+            chances = rng.random((len(sizes), int(sizes.max())))
+            found.append(kmeans_labels(column, sizes, chances, ROUNDS))
+    return np.vstack(found), np.tile(sizes, len(found))
+
+
+def _spread(columns: FloatArray) -> FloatArray:
+    """Standard deviations; one where a column is constant."""
+    spread = columns.std(axis=0)
+    return np.where(spread > CONSTANT * np.abs(columns).max(axis=0, initial=0.0), spread, 1.0)
+
+
+def _best_of_each(scores: FloatArray, sizes: IntArray) -> list[int]:
+    """The best labelling of each number of clusters, the best first; at most a few."""
+    chosen: dict[int, int] = {}
+    for place in np.argsort(-scores, kind="stable"):
+        chosen.setdefault(int(sizes[place]), int(place))
+    return list(chosen.values())[:MOST_UPHILL]
 
 
 def _middles(Z: FloatArray) -> list[IntArray]:
     """A dense middle and all the rest: what any table with long tails shows."""
-    size = np.square(Z / np.maximum(Z.std(axis=0), 1e-300)).sum(axis=1)
+    size = np.square(Z / _spread(Z)).sum(axis=1)
     return [(size > np.quantile(size, share)).astype(np.int64) for share in MIDDLES]
+
+
+def uphill(scorer: GroupingScorer, labels: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Put every row where it is described best, as long as the score grows; many labellings.
+
+    Returns the labels and their scores, over one hump and over one normal distribution.
+    """
+    n_groups = int(labels.max()) + 1
+    found = separations(scorer.Y, labels, n_groups)
+    best = labels.copy()
+    scores, normal_scores = found.score, found.normal_score
+    fewest = smallest_cluster(labels.shape[1])
+    for _ in range(STEPS):
+        moved = found.likeliest()
+        found = separations(scorer.Y, moved, n_groups)
+        sizes = found.shares * labels.shape[1]
+        large = ((sizes == 0) | (sizes >= fewest)).all(axis=1)
+        better = (found.score > scores + LEAST_STEP) & large
+        if not better.any():
+            break
+        best[better] = moved[better]
+        scores = np.where(better, found.score, scores)
+        normal_scores = np.where(better, found.normal_score, normal_scores)
+    return best, scores, normal_scores
 
 
 def climb(
     Z: FloatArray, labels: NDArray[Any], scorer: GroupingScorer, found: Separation | None = None
 ) -> tuple[Separation, IntArray]:
     """Put every row where it is described best, as long as the score grows."""
-    found = scorer(labels) if found is None else found
-    best = found, np.asarray(labels, dtype=np.int64)
-    for _ in range(STEPS):
-        moved = _likeliest(scorer.Z @ (scorer.directions.T @ best[0].basis), best[1])
-        if np.array_equal(moved, best[1]):
-            break
-        found = scorer(moved)
-        if not found.score > best[0].score:
-            break
-        best = found, moved
-    return best
+    groups, n_clusters = in_earnest(labels)
+    before = scorer(labels) if found is None else found
+    best, scores, _ = uphill(scorer, groups[None])
+    if not scores[0] > before.score:
+        return before, np.asarray(labels, dtype=np.int64)
+    moved = np.where(best[0] == n_clusters, -1, best[0])
+    return scorer(moved), moved
 
 
-def _likeliest(seen: FloatArray, labels: IntArray) -> IntArray:
-    """The cloud under which each row is likeliest; noise (-1) is a cloud of its own."""
-    numbers, inverse = np.unique(labels, return_inverse=True)
-    member = np.zeros((len(numbers), len(labels)))
-    member[inverse, np.arange(len(labels))] = 1.0
-    sizes = member.sum(axis=1)
-    centres = (member @ seen) / sizes[:, None]
-    overall = np.maximum(seen.var(axis=0), 1e-300)
-    spread = (member @ np.square(seen)) / sizes[:, None] - np.square(centres)
-    spread = np.maximum(spread, SMALLEST_SPREAD**2 * overall)
-    weights = 1.0 / spread
-    # (x - c)^2 / v, summed over directions, as products.
-    away = np.square(seen) @ weights.T - 2 * (seen @ (weights * centres).T)
-    away += (weights * np.square(centres)).sum(axis=1)
-    logs = np.log(sizes / len(labels)) - 0.5 * (away + np.log(spread).sum(axis=1))
-    return np.asarray(numbers[logs.argmax(axis=1)], dtype=np.int64)
+def table_searched(X: FloatArray, scorer: GroupingScorer) -> FloatArray:
+    """The columns of a table, or as many principal directions as the scorer sees, if fewer.
 
-
-def kmeans_starts(
-    Z: FloatArray, numbers: Sequence[int], rng: np.random.Generator, n_starts: int = STARTS
-) -> list[IntArray]:
-    """Labels of k-means for every number of clusters and start; all of them in one product a round.
-
-    >>> Z = np.repeat([[0.0], [9.0]], 5, axis=0)
-    >>> [labels.tolist() for labels in kmeans_starts(Z, [2], np.random.default_rng(0), 1)]
-    [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]]
+    Levels are searched as they are; only the scorer blurs them.
     """
-    n = len(Z)
-    sizes = [k for k in numbers if 2 <= k <= n for _ in range(n_starts)]
-    if not sizes:
-        return []
-    squares = np.square(Z).sum(axis=1)
-    centres = np.concatenate([_spread_rows(Z, squares, k, rng) for k in sizes])
-    ends = np.cumsum(sizes)
-    starts = ends - sizes
-    owner = np.repeat(np.arange(len(sizes)), sizes)
-    labels = np.full((len(sizes), n), -1, dtype=np.int64)
-    for _ in range(ROUNDS):
-        away = np.square(centres).sum(axis=1) - 2 * (Z @ centres.T)
-        nearest = np.stack([away[:, a:b].argmin(axis=1) for a, b in zip(starts, ends, strict=True)])
-        moved = (nearest != labels).any(axis=1)
-        labels = nearest
-        if not moved.any():
-            break
-        member = np.zeros((len(centres), n))
-        member[(labels + starts[:, None]).ravel(), np.tile(np.arange(n), len(sizes))] = 1.0
-        counts = member.sum(axis=1)
-        means = (member @ Z) / np.maximum(counts, 1.0)[:, None]
-        # A centre without rows stays where it is.
-        keep = (counts > 0) & moved[owner]
-        centres[keep] = means[keep]
-    return [_numbered(row) for row in labels]
+    centred = X - X.mean(axis=0)
+    most = scorer.Z.shape[1]
+    return centred if most >= X.shape[1] else centred @ principal_directions(centred, most)
 
 
-def _spread_rows(
-    Z: FloatArray, squares: FloatArray, k: int, rng: np.random.Generator
-) -> FloatArray:
-    """Rows far from each other, drawn by their squared distance from those drawn (k-means++)."""
-    chosen = [int(rng.integers(len(Z)))]
-    near = np.full(len(Z), np.inf)
-    for _ in range(k - 1):
-        row = Z[chosen[-1]]
-        near = np.minimum(near, np.maximum(squares - 2 * (Z @ row) + row @ row, 0.0))
-        total = near.sum()
-        if not total > 0:
-            chosen.append(int(rng.integers(len(Z))))
-            continue
-        chosen.append(int(np.searchsorted(np.cumsum(near), rng.random() * total)))
-    return Z[np.minimum(chosen, len(Z) - 1)].copy()
+class CloudSearch(BaseEstimator):
+    """The quick search as a run of the plan: ``clusterings_`` are the groupings it found.
 
+    Parameters
+    ----------
+    most : int, default=40
+        Clusters at most; the ladder ends there.
+    few_valued : tuple of int
+        Columns that take few values; see :class:`GroupingScorer`.
+    random_state : int
+    """
 
-def _numbered(labels: IntArray) -> IntArray:
-    numbers, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(numbers), dtype=np.int64)
-    rank[np.argsort(first)] = np.arange(len(numbers))
-    return rank[inverse]
+    def __init__(
+        self, most: int = 40, few_valued: tuple[int, ...] = (), random_state: int = 0
+    ) -> None:
+        self.most = most
+        self.few_valued = few_valued
+        self.random_state = random_state
+
+    def fit(self, X: FloatArray, y: Any = None) -> CloudSearch:
+        """Search a table.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_columns)
+        y : ignored
+        """
+        X = np.asarray(X, dtype=np.float64)
+        few: IndexArray = np.asarray(self.few_valued, dtype=np.intp)
+        scorer = GroupingScorer(X, few)
+        found = search_clouds(
+            table_searched(X, scorer),
+            ladder(len(X), self.most),
+            scorer,
+            np.random.default_rng(self.random_state),
+        )
+        kept: dict[bytes, IntArray] = {}
+        seen: set[bytes] = set()
+        for labels in found.labellings:
+            numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            if numbers.tobytes() in seen:
+                continue
+            seen.add(numbers.tobytes())
+            numbers = _without_slices(scorer, numbers)
+            if numbers.max(initial=0) > 0:
+                kept.setdefault(numbers.tobytes(), numbers)
+            if len(kept) == MOST_KEPT:
+                break
+        self.clusterings_ = [
+            SubspaceClustering.from_labels(labels, n_features=X.shape[1])
+            for labels in kept.values()
+        ]
+        return self

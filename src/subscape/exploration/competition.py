@@ -13,12 +13,10 @@ from subscape.finders.density.valleys import merge_without_valley
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, STABLE
 
 from .assembly import AssessedView
-from .assess import pieces_p_value
 from .ideas import VERSION, is_version
 from .information import novelty
+from .views import Consensus
 
-#: Clouds beyond the groups of a shape from which they may be its pieces.
-CUT_UP = 2
 #: Directions in which valleys between clouds are looked for: density is blurred in more.
 MOST_DIRECTIONS = 4
 
@@ -28,7 +26,6 @@ def merged_ideas(
     new: AssessedView,
     X: FloatArray,
     few_valued: float,
-    seed: int = 0,
 ) -> list[AssessedView]:
     """The views with one of another idea among them.
 
@@ -58,7 +55,7 @@ def merged_ideas(
     for at, one in enumerate(outcome):
         choice, better = "both", one
         if one.idea is None:
-            choice, better = _preferred(new, one, X, few_valued, seed)
+            choice, better = _preferred(new, one, X, few_valued)
         elif is_version(labels, one.view.labels):
             choice = "idea" if new.p_value < one.p_value else "other"
         if choice == "other":
@@ -66,7 +63,7 @@ def merged_ideas(
         if choice == "idea":
             place = len(kept) if place is None else place
             replaced.append(one)
-            if better.p_within is not None:
+            if better.are_pieces:
                 pieces.append(better)
         else:
             kept.append(one)
@@ -79,17 +76,18 @@ def merged_ideas(
     if place is None:
         assert new.idea is not None
         first = few_valued >= 0.5 and new.idea.idea == "classes"
-        place = 0 if first else sum(one.p_value <= SIGNIFICANCE_LEVEL for one in kept)
+        surer = [one.p_value <= min(new.p_value, SIGNIFICANCE_LEVEL) for one in kept]
+        place = 0 if first else sum(surer)
     return [*kept[:place], new, *kept[place:], *pieces]
 
 
 def _preferred(
-    new: AssessedView, one: AssessedView, X: FloatArray, few_valued: float, seed: int
+    new: AssessedView, one: AssessedView, X: FloatArray, few_valued: float
 ) -> tuple[str, AssessedView]:
     """Which of two versions of a grouping is shown: "idea", "other", or "both"; and the other.
 
-    Clouds within groups of any shape are shown if they stand out there: the groups are their
-    coarser level.
+    Clouds within groups of any shape are shown if valleys part them: the groups are their coarser
+    level.
     """
     assert new.idea is not None
     labels, other = new.view.labels, one.view.labels
@@ -100,15 +98,21 @@ def _preferred(
         return "idea" if few_valued >= 0.5 or not sure else "other", one
     if new.idea.n_groups >= len(one.view.memberships) or novelty(labels, other) > VERSION:
         return "idea" if not sure or _comes_back_better(new, one) else "other", one
-    # In the columns where the groups are seen: elsewhere there may be nothing but noise.
-    place = X @ new.idea.basis
-    within = 1.0 if _is_cut_up(new, one, X) else pieces_p_value(place, labels, other, seed)
-    if within > SIGNIFICANCE_LEVEL:
-        finer = f"pieces of the {new.idea.n_groups} groups of any shape, no clearer than any cut"
-        return "idea", replace(one, note=finer, p_within=within)
-    note = f"clouds; as groups of any shape they would be {new.idea.n_groups}"
-    p_within = None if sure else min(1.0, max(new.p_value, within))
-    return "other", replace(one, note=note, p_within=p_within)
+    if not _comes_back(new):
+        return "both", one
+    if are_pieces(one.view, new.idea.n_groups, X):
+        finer = f"pieces of the {new.idea.n_groups} groups of any shape, parted by no valley"
+        return "idea", replace(one, note=finer, are_pieces=True)
+    if not sure:
+        return "idea", one
+    return "other", replace(
+        one, note=f"clouds; as groups of any shape they would be {new.idea.n_groups}"
+    )
+
+
+def _comes_back(new: AssessedView) -> bool:
+    """Whether a view is found again on samples; one that isn't says nothing about others."""
+    return new.again is None or new.again.stability >= STABLE
 
 
 def _comes_back_better(new: AssessedView, one: AssessedView) -> bool:
@@ -117,17 +121,16 @@ def _comes_back_better(new: AssessedView, one: AssessedView) -> bool:
     return new.again.stability >= max(STABLE, one.again.stability)
 
 
-def _is_cut_up(new: AssessedView, one: AssessedView, X: FloatArray) -> bool:
-    """Whether clouds are mere pieces of a shape: several more than its groups, without valleys.
+def are_pieces(clouds: Consensus, n_groups: int, X: FloatArray) -> bool:
+    """Whether clouds are mere pieces of a few groups: most have no valley between them.
 
-    A hollow ball, say, is described better by a few clouds than by one, and yet is no group of
+    A bent group, say, is described better by a few clouds than by one, and yet is no group of
     groups: however it is cut, no valley lies between the pieces.
     """
-    assert new.idea is not None
-    n_pieces = len(one.view.memberships)
-    if n_pieces < new.idea.n_groups + CUT_UP:
+    n_clouds = len(clouds.memberships)
+    if n_clouds <= n_groups:
         return False
-    seen = X @ one.view.basis[:, :MOST_DIRECTIONS]
-    merged = merge_without_valley(seen, one.view.labels).labels
+    seen = X @ clouds.basis[:, :MOST_DIRECTIONS]
+    merged = merge_without_valley(seen, clouds.labels).labels
     n_merged = len(np.unique(merged[merged >= 0]))
-    return n_merged <= max(new.idea.n_groups, n_pieces // 2)
+    return n_merged <= n_groups or (n_clouds >= n_groups + 2 and n_merged <= n_clouds // 2)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.tables.table import Table
 from subscape.validation.features import feature_tests
 
+from .parted_tables import PartedTable
 from .preparation import Prepared, shown_numbers
 
 #: A feature is one of a cluster's own if it tells at least so many nats about it …
@@ -32,6 +34,13 @@ NAMED = 5
 FEWEST_TESTED = 2
 #: Features of a cluster that are tested, the most telling.
 MOST_TESTED = 500
+#: A column has a floor if at least this share of its cells are equal to its smallest value, as
+#: counts and expression are 0 where a thing is absent …
+FLOOR_SHARE = 0.2
+#: … and if it has more values than these: else its values are levels.
+FEW_VALUES = 5
+#: Bars of a histogram, and facts of a cluster that have one.
+BARS, MOST_HISTOGRAMS = 16, 30
 #: Facts kept for a cluster, the most telling; the relevance of all features is in its clustering.
 MOST_FACTS = 1000
 
@@ -60,12 +69,26 @@ class FeatureFact:
         Its share in the cluster and among the other rows.
     imputed : float
         Share of the cluster's cells that were missing.
+    p_value : float or None
+        As of :func:`subscape.validation.feature_tests`, before it is corrected for the number of
+        tests.
     q_value : float or None
         False discovery rate at which the feature is named, decided on rows and values that did not
         make the cluster (:func:`subscape.validation.feature_tests`); None where that was not asked.
     effect_low, effect_high : float or None
         Interval (95 %) of the difference, computed so: in standard deviations, of columns with two
         values in shares.
+    floor : float or None
+        The smallest value of a column in which it is frequent: 0 in counts and expression, where a
+        thing is absent.
+    above, above_elsewhere : float or None
+        Share of the cluster's rows, and of the others, above the floor.
+    median_above : float or None
+        Median of the cluster's values above the floor.
+    bars, overall_bars : tuple of int
+        Histogram of the cluster's values and of all, over ``bars_low`` to ``bars_high``; empty for
+        nominal features and for those that tell little.
+    bars_low, bars_high : float or None
     """
 
     feature: str
@@ -80,9 +103,30 @@ class FeatureFact:
     share: float | None = None
     elsewhere: float | None = None
     imputed: float = 0.0
+    p_value: float | None = None
     q_value: float | None = None
     effect_low: float | None = None
     effect_high: float | None = None
+    floor: float | None = None
+    above: float | None = None
+    above_elsewhere: float | None = None
+    median_above: float | None = None
+    bars: tuple[int, ...] = ()
+    overall_bars: tuple[int, ...] = ()
+    bars_low: float | None = None
+    bars_high: float | None = None
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the cluster lacks what other rows have: fewer of its values are above the floor.
+
+        What a group has tells people more than what it has not.
+        """
+        if self.floor is None or self.above is None or self.above_elsewhere is None:
+            return False
+        return self.above < self.above_elsewhere or (
+            self.above == self.above_elsewhere and not (self.effect or 0.0) >= 0
+        )
 
     @property
     def is_sure(self) -> bool:
@@ -90,19 +134,30 @@ class FeatureFact:
         return self.q_value is None or self.q_value <= FALSE_DISCOVERIES
 
     def words(self) -> str:
-        """The fact as a few words."""
+        """The fact as a few words.
+
+        Returns
+        -------
+        str
+        """
         if self.level is not None:
             return f"{self.feature} = {self.level} ({self.share:.0%}, others {self.elsewhere:.0%})"
         if self.low is None or self.high is None or not np.isfinite(self.low):
             return f"{self.feature} unknown"
+        if self.floor is not None and self.above is not None:
+            shares = f"{self.above:.0%} (others {self.above_elsewhere:.0%})"
+            middle = "" if self.median_above is None else f", there about {self.median_above:.3g}"
+            if self.is_absent:
+                return f"less {self.feature}: above {self.floor:.3g} in {shares}"
+            return f"{self.feature} above {self.floor:.3g} in {shares}{middle}"
         return f"{self.feature} in {interval_text(self.low, self.high)}"
 
 
 def in_table_columns(
-    table: Table,
+    table: Table | PartedTable,
     ready: Prepared,
     memberships: BoolArray,
-    everyone: BoolArray,
+    everyone: BoolArray | sparse.csr_array,
     own: BoolArray | None = None,
 ) -> tuple[SubspaceClustering, FloatArray]:
     """The clusters over the features of the table, and how much each feature tells.
@@ -114,7 +169,7 @@ def in_table_columns(
     ready : Prepared
         The rows that were searched.
     memberships, everyone : bool arrays of shape (n_clusters, n_rows)
-        Members among the rows that were searched, and among all.
+        Members among the rows that were searched, and among all; the latter may be sparse.
     own : bool array of shape (n_clusters, n_columns), optional
         The columns searched that are each cluster's own, where that is known.
 
@@ -155,18 +210,51 @@ def _information(ready: Prepared, memberships: BoolArray) -> FloatArray:
     nominal = np.ones(n_columns, dtype=bool)
     nominal[ready.numeric] = False
     per_column = np.zeros((len(memberships), n_columns))
-    every = _moments(X, present)
+    # Of a column with a floor, whether a row is above it tells something, and then where it is: by
+    # its spread alone, a thing that is absent from a cluster would tell most.
+    floors = has_floor(X, present) & ~nominal
+    above = present & ~(floors & (np.where(present, X, np.inf).min(axis=0) >= X))
+    every = _moments(X, above)
+    n_every, n_above = present.sum(axis=0), above.sum(axis=0)
     for k, rows in enumerate(memberships):
-        inside = _moments(X[rows], present[rows])
-        mean, spread = inside
-        wide = every[1]
-        narrow = np.maximum(spread, SMALLEST_SPREAD * wide)
-        ratio = np.divide(narrow, wide, out=np.ones_like(narrow), where=wide > 0)
-        shift = np.divide(mean - every[0], wide, out=np.zeros_like(mean), where=wide > 0)
-        per_column[k] = -np.log(ratio) + 0.5 * (np.square(ratio) + np.square(shift) - 1.0)
+        per_column[k] = _normal_terms(_moments(X[rows], above[rows]), every)
+        if floors.any():
+            n_inside, n_there = present[rows].sum(axis=0), above[rows].sum(axis=0)
+            p, q = (n_there + 0.5) / (n_inside + 1.0), (n_above + 0.5) / (n_every + 1.0)
+            p, q = p[floors], q[floors]
+            told = p * np.log(p / q) + (1 - p) * np.log((1 - p) / (1 - q))
+            # Where hardly a row is above the floor, nothing can be said of where.
+            normal = np.where(n_there[floors] > FEWEST_TESTED, per_column[k, floors], 0.0)
+            per_column[k, floors] = told + p * normal
         if nominal.any():
             per_column[k, nominal] = _level_terms(ready, X, present, rows)[nominal]
     return ready.fold(per_column)
+
+
+def has_floor(X: FloatArray, present: BoolArray) -> BoolArray:
+    """Columns in which the smallest value is frequent, and that have more than a few values.
+
+    >>> X = np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 3.0], [1.0, 4.0], [2.0, 5.0], [4, 6], [5, 7]])
+    >>> has_floor(X, np.ones(X.shape, dtype=bool)).tolist()
+    [True, False]
+    """
+    lowest = np.where(present, X, np.inf).min(axis=0)
+    number = np.maximum(present.sum(axis=0), 1)
+    found = (present & (lowest >= X)).sum(axis=0) >= np.maximum(FLOOR_SHARE * number, 2)
+    for j in np.flatnonzero(found):
+        found[j] = len(np.unique(X[present[:, j], j])) > FEW_VALUES
+    return found
+
+
+def _normal_terms(
+    inside: tuple[FloatArray, FloatArray], every: tuple[FloatArray, FloatArray]
+) -> FloatArray:
+    """Divergence of normal distributions with these means and spreads, column by column."""
+    (mean, spread), (middle, wide) = inside, every
+    narrow = np.maximum(spread, SMALLEST_SPREAD * wide)
+    ratio = np.divide(narrow, wide, out=np.ones_like(narrow), where=wide > 0)
+    shift = np.divide(mean - middle, wide, out=np.zeros_like(mean), where=wide > 0)
+    return -np.log(ratio) + 0.5 * (np.square(ratio) + np.square(shift) - 1.0)
 
 
 def _moments(X: FloatArray, present: BoolArray) -> tuple[FloatArray, FloatArray]:
@@ -193,10 +281,11 @@ def _level_terms(ready: Prepared, X: FloatArray, present: BoolArray, rows: BoolA
 class FeatureEvidence(NamedTuple):
     """Which features tell each cluster, by rows and values that did not make it.
 
-    Arrays of shape (n_clusters, n_features): the rate of false discoveries at which a feature is
-    named, and the interval of its effect (NaN where none was computed).
+    Arrays of shape (n_clusters, n_features): the p-value, the rate of false discoveries at which a
+    feature is named, and the interval of its effect (NaN where none was computed).
     """
 
+    p_value: FloatArray
     q_value: FloatArray
     low: FloatArray
     high: FloatArray
@@ -209,7 +298,8 @@ def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray)
     about each cluster.
     """
     shape = (len(information), ready.n_features)
-    found = FeatureEvidence(np.ones(shape), np.full(shape, np.nan), np.full(shape, np.nan))
+    unknown = [np.full(shape, np.nan) for _ in range(2)]
+    found = FeatureEvidence(np.ones(shape), np.ones(shape), *unknown)
     numbers, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if len(numbers) < 2 or sizes.min() < FEWEST_TESTED:
         return found
@@ -222,6 +312,7 @@ def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray)
         order = np.argsort(-tested.p_value[row], kind="stable")  # the most telling one last
         for j in order:
             feature = ready.origin[columns[j]]
+            found.p_value[k, feature] = tested.p_value[row, j]
             found.q_value[k, feature] = min(1.0, tested.q_value[row, j] / share)
             found.low[k, feature] = tested.low[row, j]
             found.high[k, feature] = tested.high[row, j]
@@ -246,22 +337,26 @@ def facts(
     memberships: BoolArray,
     told: FeatureEvidence | None = None,
 ) -> tuple[tuple[FeatureFact, ...], ...]:
-    """Facts about every cluster, the most telling feature first; features not searched left out.
+    """Facts about every cluster; features not searched are left out.
 
-    At most :data:`MOST_FACTS` for each.
+    First those that are sure, of them those that the cluster has before those that it lacks, and
+    of these the most telling. At most :data:`MOST_FACTS` for each.
     """
     names = table.feature_names
     numeric = {name: j for j, name in enumerate(table.numeric_names)}
     own = own_features(clustering)
-    located = None
+    located, has_absences = None, False
     if numeric:
         numbers, power = shown_numbers(table, ready)
         whole = AxisSubspaces(np.ones((len(memberships), numbers.shape[1]), dtype=bool))
         located = describe(numbers, SubspaceClustering(sparse.csr_array(memberships), whole))
         ends = _middle(numbers)
+        floors = has_floor(numbers, ~np.isnan(numbers))
+        has_absences = bool(floors.mean() > 0.5)
+        lowest = np.fmin.reduce(numbers, axis=0, initial=np.inf)
     every = []
     for k, rows in enumerate(memberships):
-        listed = []
+        listed: list[FeatureFact] = []
         order = np.argsort(-information[k], kind="stable")
         for j in order[ready.searched[order]][:MOST_FACTS]:
             name = names[j]
@@ -280,17 +375,67 @@ def facts(
                     "overall_high": float(np.ldexp(ends[1, place], power[place])),
                     "effect": float(located.effect[k, place]),
                 }
+                if floors[place]:
+                    column, scale = numbers[:, place], int(power[place])
+                    fact |= _above_floor(column, rows, float(lowest[place]), scale)
+                if len(listed) < MOST_HISTOGRAMS:
+                    fact |= histogram(numbers[:, place], rows, int(power[place]))
             else:
                 fact |= _typical_level(table, name, rows)
             if told is not None:
                 fact |= {
+                    "p_value": float(told.p_value[k, j]),
                     "q_value": float(told.q_value[k, j]),
                     "effect_low": _or_none(told.low[k, j]),
                     "effect_high": _or_none(told.high[k, j]),
                 }
             listed.append(FeatureFact(**fact))
-        every.append(tuple(listed))
+        # Stable: by what they tell within each kind.
+        every.append(tuple(sorted(listed, key=lambda one: _kind_of_fact(one, has_absences))))
     return tuple(every)
+
+
+def _kind_of_fact(fact: FeatureFact, has_absences: bool) -> tuple[bool, bool]:
+    """What is sure comes first; then, where things may be absent, what the cluster has more of."""
+    lower = fact.floor is None and fact.effect is not None and fact.effect < 0
+    return not fact.is_sure, fact.is_absent or (has_absences and lower)
+
+
+def _above_floor(column: FloatArray, rows: BoolArray, floor: float, power: int) -> dict[str, Any]:
+    """How many values of the cluster, and of the others, are above the floor, and about where."""
+    present = ~np.isnan(column)
+    above = present & (column > floor)
+    inside, outside = present & rows, present & ~rows
+    there = column[above & rows]
+    return {
+        "floor": float(np.ldexp(floor, power)),
+        "above": float(above[inside].mean()) if inside.any() else 0.0,
+        "above_elsewhere": float(above[outside].mean()) if outside.any() else 0.0,
+        "median_above": float(np.ldexp(np.median(there), power)) if len(there) else None,
+    }
+
+
+def histogram(column: FloatArray, rows: BoolArray, power: int = 0) -> dict[str, Any]:
+    """Bars of the cluster's values and of all, over the middle 98 % of all; others in the last."""
+    present = column[~np.isnan(column)]
+    if len(present) == 0:
+        return {}
+    low, high = (float(end) for end in np.quantile(present, (0.01, 0.99)))
+    if not high > low:
+        low, high = float(present.min()), float(present.max())
+    if not high > low:
+        return {}
+    inside = column[rows & ~np.isnan(column)]
+    bars, overall = (
+        np.histogram(np.clip(values, low, high), BARS, (low, high))[0]
+        for values in (inside, present)
+    )
+    return {
+        "bars": tuple(bars.tolist()),
+        "overall_bars": tuple(overall.tolist()),
+        "bars_low": float(np.ldexp(low, power)),
+        "bars_high": float(np.ldexp(high, power)),
+    }
 
 
 def _middle(numbers: FloatArray) -> FloatArray:
@@ -352,3 +497,36 @@ def sentence(
         parts.append(f"and {count(more, 'more feature')}")
     text = f"cluster {number + 1}: {count(size, 'row')} ({size / max(n_rows, 1):.0%})"
     return f"{text}; {', '.join(parts)}" if parts else text
+
+
+# -- the values behind the pictures ---------------------------------------------------------------
+
+
+#: Features of a view whose values are kept for its pictures, and of each cluster at least.
+MOST_DRAWN, DRAWN_OF_EACH = 24, 3
+
+
+def drawn_features(listed: Sequence[Sequence[FeatureFact]]) -> list[str]:
+    """The numeric features that a picture of the clusters needs: the first ones of each cluster.
+
+    In the order of the clusters, so that features of one lie side by side.
+    """
+    each = max(DRAWN_OF_EACH, MOST_DRAWN // max(len(listed), 1))
+    chosen: dict[str, None] = {}
+    for told in listed:
+        own = [fact.feature for fact in told if fact.is_own and fact.level is None]
+        for feature in own[:each]:
+            chosen.setdefault(feature)
+    return list(chosen)[:MOST_DRAWN]
+
+
+def shown_values(
+    table: Table, facts_of_views: Sequence[Sequence[Sequence[FeatureFact]]], rows: IndexArray
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names and values of the features that the pictures of some views need, for the shown rows."""
+    wanted = {name for listed in facts_of_views for name in drawn_features(listed)}
+    place = {name: j for j, name in enumerate(table.numeric_names)}
+    names = [name for name in table.numeric_names if name in wanted]
+    part = table.X[rows][:, [place[name] for name in names]]
+    values = part.toarray() if sparse.issparse(part) else np.asarray(part)
+    return tuple(names), np.asarray(values, dtype=np.float32).astype(np.float64)

@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subscape.core.checks import check_n_jobs
 from subscape.core.errors import SubscapeError
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.leftovers import remove_leftovers
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
@@ -22,31 +24,43 @@ from subscape.validation.max_statistic import NullMaxima
 
 from .assembly import AssessedView, assemble
 from .assess import (
+    NullScores,
     ViewStability,
+    best_scores,
     chance_maxima,
+    compared_rows,
     resampling_tasks,
     row_samples,
     view_stability,
 )
+from .boxes import BoxScorer
 from .candidates import Candidate, climbed, fitting_scorer, groupings, row_distances, scored
-from .competition import merged_ideas
+from .clouds import CloudSearch, ladder
+from .competition import are_pieces, merged_ideas
 from .followups import MOST_TOGETHER, rest_entries, together_entries
 from .ideas import (
+    VERSION,
     IdeaView,
     can_have_classes,
     can_have_shapes,
     find_classes,
+    is_version,
+    line_view,
     returned,
     shapes_view,
 )
+from .information import novelty
 from .journal import Journal
 from .known import known_groupings
-from .plan import Entry, Plan, check_plan, make_plan, seed_of
+from .nested import find_splits, split_again
+from .parted_tables import PartedTable, is_parted
+from .plan import MOST_CLUSTERS, Entry, Plan, check_plan, make_plan, seed_of
 from .preparation import Prepared, prepare
 from .progress import Progress
 from .rows import check_rows, searched_rows
 from .scorers import GroupingScorers
-from .separation import GroupingScorer, project_out
+from .separation import GroupingScorer, Separation, project_out
+from .slices import is_sliced
 from .steadiness import replace_unstable_views
 from .study import Study, as_table
 from .views import Consensus, consensus_of, group, ranked
@@ -58,10 +72,10 @@ SEARCH_SHARE = 0.5
 ROOTS = 3
 #: Runs per view, of different finders, that are repeated on samples.
 FINDERS_PER_VIEW = 2
+#: Views within whose clusters groups are looked for.
+MOST_NESTED = {"quick": 1, "normal": 3, "thorough": 12}
 #: Candidates whose rows are put where they are described best.
 MOST_CLIMBED = 12
-#: Extra seeds for the finders of the best views.
-EXTRA_SEEDS = 2
 
 
 def explore(
@@ -78,6 +92,7 @@ def explore(
     n_jobs: int | None = None,
     random_state: int = 0,
     progress: Callable[[Any], Any] | bool | None = None,
+    on_update: Callable[[Study], Any] | None = None,
 ) -> Study:
     """Find every honest grouping of a table.
 
@@ -88,7 +103,9 @@ def explore(
     Parameters
     ----------
     X : array, data frame, AnnData, Table or path
-        Anything that :meth:`subscape.Table.read` takes.
+        Anything that :meth:`subscape.Table.read` takes. A folder of Parquet files, a Dask array or
+        data frame, another lazy table and a URL are not read into memory: their columns are
+        numbers, and where a Dask client is connected its workers read them.
     effort : {"quick", "normal", "thorough"}
         How much is tried.
     time : float, optional
@@ -111,8 +128,14 @@ def explore(
         Parallel processes (joblib). The study doesn't depend on it.
     random_state : int, default=0
         Seed; the same seed gives the same study.
-    progress : callable, True or None
-        Called with a :class:`subscape.parallel.progress.Step`; True shows a bar.
+    progress : callable, bool or None
+        Called with a :class:`subscape.parallel.progress.Step`; True shows a bar. By default a quiet
+        line in terminals and notebooks; False turns it off.
+
+    on_update : callable, optional
+        Called with a provisional :class:`Study` as soon as there is one, and again as certainty
+        grows: after the first look, after the search, and when the views are held against chance.
+        What is still to come is its ``settings["to_come"]``.
 
     Returns
     -------
@@ -143,7 +166,7 @@ def explore(
     >>> study[1].labels.shape, len(study[1].descriptions) == study[1].n_clusters
     ((300,), True)
     """
-    table = as_table(X)
+    table = PartedTable.of(X) if is_parted(X) else as_table(X)
     if roles:
         table = table.with_roles(roles)
     if search_rows < 10:
@@ -153,6 +176,7 @@ def explore(
     job = Exploration(
         table, effort=effort, time=time, given=given, truth=truth, search_rows=search_rows,
         folder=folder, resume=resume, n_jobs=n_jobs, random_state=random_state, progress=progress,
+        on_update=on_update,
     )  # fmt: skip
     return job.run()
 
@@ -162,8 +186,9 @@ class Exploration:
 
     Parameters
     ----------
-    table : Table
-    effort, time, given, truth, search_rows, folder, resume, n_jobs, random_state, progress
+    table : Table or PartedTable
+    effort, time, given, truth, search_rows, folder, resume, n_jobs, random_state, progress,
+    on_update
         See :func:`explore`.
     plan : callable
         Makes the plan, called as :func:`make_plan`; its result must depend on nothing else.
@@ -171,7 +196,7 @@ class Exploration:
 
     def __init__(
         self,
-        table: Table,
+        table: Table | PartedTable,
         *,
         effort: str = "normal",
         time: float | None = None,
@@ -183,6 +208,7 @@ class Exploration:
         n_jobs: int | None = None,
         random_state: Any = 0,
         progress: Any = None,
+        on_update: Callable[[Study], Any] | None = None,
         plan: Callable[..., Plan] = make_plan,
     ) -> None:
         check_rows(table)
@@ -199,22 +225,14 @@ class Exploration:
         )
         self.rows = searched_rows(table.shape, search_rows, self.seed)
         #: The rows that are searched; all else is learned from them.
-        self.searched = table if len(self.rows) == table.n_rows else table.take(self.rows)
+        whole = isinstance(table, Table) and len(self.rows) == table.n_rows
+        self.searched: Table = table if whole else table.take(self.rows)  # type: ignore[assignment]
         self.ready: Prepared = prepare(self.searched)
         self.X = np.ascontiguousarray(self.ready.X)
         self.X.flags.writeable = False
         self.plan: Plan = plan(
             *self.X.shape, len(self.ready.numeric), effort=effort, seed=self.seed
         )
-        self.folder = None if folder is None else Path(folder)
-        self.store: RunStore | None = None
-        journal = None
-        if self.folder is not None:
-            check_plan(self.folder, self.plan, table, self.given, len(self.rows), resume)
-            remove_leftovers(self.folder)
-            self.store = RunStore(self.folder)
-            journal = self.folder / "decisions.jsonl"
-        self.journal = Journal(journal)
         self.progress = Progress(progress, time)
         #: The scorer that fits what was found so far, one of all that there are.
         self.scorer = GroupingScorer(self.X, self.ready.few_valued)
@@ -231,41 +249,84 @@ class Exploration:
         self._known = self.candidates, [], []
         #: What chance gives, and the other ideas of a group that were tried, once that is known.
         self.chance: NullMaxima | None = None
+        self._comparing: GroupingScorer | None = None
+        self._reached: NullScores | None = None
         self.ideas: list[str] = []
+        self._on_update = on_update
+        #: What a provisional study still lacks.
+        self.to_come = ""
+        self.folder = None if folder is None else Path(folder)
+        self.store: RunStore | None = None
+        journal = None
+        if self.folder is not None:
+            check_plan(self.folder, self.plan, table, self.given, len(self.rows), resume)
+            remove_leftovers(self.folder)
+            self.store = RunStore(self.folder)
+            journal = self.folder / "decisions.jsonl"
+        self.journal = Journal(journal)
 
     # -- the phases --
 
     def run(self) -> Study:
-        """Search, test, and put the study together; on Ctrl-C, what there is until then."""
+        """Search, test, and put the study together; on Ctrl-C, what there is until then.
+
+        Returns
+        -------
+        Study
+        """
         try:
             return self.complete()
         except KeyboardInterrupt:
             raise Interrupted(self.provisional()) from None
 
     def complete(self) -> Study:
-        """The same, with Ctrl-C left to the caller."""
+        """The same, with Ctrl-C left to the caller.
+
+        Returns
+        -------
+        Study
+        """
         self.search()
         if self.scorer is self.scorers.directions:
             self.candidates = climbed(self.candidates, self.scorer, MOST_CLIMBED)
+        self._update("tables without groups, samples of the rows")
         study = assemble(self, self.tested(self.views()), provisional=False)
         self._keep(study)
         return study
 
     def provisional(self) -> Study:
-        """What is known by now, put together without any further search or test."""
-        self.candidates, _, views = self._known
-        study = assemble(self, [AssessedView(view) for view in views], provisional=True)
+        """What is known by now, put together without any further search or test.
+
+        Returns
+        -------
+        Study
+            Marked as provisional.
+        """
+        study = assemble(self, [AssessedView(view) for view in self.views()], provisional=True)
         self._keep(study)
         return study
 
+    def _update(self, to_come: str, outcome: Sequence[AssessedView] | None = None) -> None:
+        """Hand on what is known by now."""
+        if self._on_update is None:
+            return
+        known = [AssessedView(view) for view in self.views()] if outcome is None else outcome
+        self.to_come = to_come
+        try:
+            self._on_update(assemble(self, known, provisional=True))
+        finally:
+            self.to_come = ""
+
     def search(self) -> None:
-        """All rungs of the plan, then the winners again, then what is left without them."""
+        """All rungs of the plan, then what is left without what they found."""
         for rung in self.plan.rungs:
             if not self._admitted(rung.name):
                 return
+            if rung.only_boxes and self.scorer is not self.scorers.boxes:
+                continue
             self._perform(rung.name, [self._task(entry) for entry in rung.entries])
-        if self._admitted("winners"):
-            self._perform("winners", self._winners())
+            if rung is self.plan.rungs[0]:
+                self._update("further searches, tables without groups, samples of the rows")
         taken_out: set[str] = set()
         for number in range(self.plan.rounds):
             name = f"rest {number + 1}"
@@ -284,19 +345,37 @@ class Exploration:
                 return
 
     def views(self) -> list[Consensus]:
-        """The views so far, ranked."""
+        """The views so far, ranked.
+
+        Returns
+        -------
+        list of Consensus
+        """
         candidates, _, views = self._known
         if candidates is not self.candidates:
             groups = group(self.candidates, row_distances(self.candidates))
             known = [labels[self.rows] for labels in self.given.values()]
             found = [consensus_of(self.candidates, places, self.scorer) for places in groups]
+            if self.scorer is self.scorers.directions:
+                all_labels = [one.labels for one in found]
+                found = [one for one in found if not is_sliced(self.scorer, one.labels, all_labels)]
             views = ranked(found, self.scorer, known)
             self._known = self.candidates, found, views
         return views
 
     def tested(self, views: list[Consensus]) -> list[AssessedView]:
-        """The views with their p-values, stability and replication."""
+        """The views with their p-values, stability and replication.
+
+        Parameters
+        ----------
+        views : list of Consensus
+
+        Returns
+        -------
+        list of AssessedView
+        """
         few_valued = self.ready.few_valued
+        views = [self._as_chance_searches(self._on_compared_rows(view)) for view in views]
         chance = chance_maxima(
             self.X if len(few_valued) else self.Z,
             self.plan,
@@ -306,13 +385,84 @@ class Exploration:
             self._in_time,
             few_valued,
             boxes=self.scorer is self.scorers.boxes,
-            scores=[view.score for view in views],
+            scores=[(view.score, view.normal_score) for view in views],
+            basis=self._where_seen(views),
         )
         self.chance = chance
+        tested = [AssessedView(view, chance) for view in views]
+        self._update("samples of the rows, other ideas of a group", tested)
         again = self._again(views)
         outcome = [AssessedView(v, chance, each) for v, each in zip(views, again, strict=True)]
         outcome = replace_unstable_views(outcome, self._known[1], chance, self._again)
-        return self._with_ideas(outcome, chance)
+        return self._with_nested(self._with_ideas(outcome, chance))
+
+    def _where_seen(self, views: Sequence[Consensus]) -> FloatArray | None:
+        """Where the clearest view is seen, in the columns that tables without groups are like."""
+        if not views or self.scorer is not self.scorers.directions:
+            return None
+        basis = views[0].basis
+        if not len(self.ready.few_valued) and self.Z is not self.X:
+            basis = np.linalg.qr(self.scorer.directions.T @ basis)[0]
+        return basis
+
+    def _as_chance_searches(self, view: Consensus) -> Consensus:
+        """A view with no larger score than the search reached that tables without groups get.
+
+        Other finders may reach farther, but they would do so there, too.
+        """
+        if self.scorer is not self.scorers.directions:
+            return view
+        if self._reached is None:
+            few_valued = self.ready.few_valued
+            table = (self.X if len(few_valued) else self.Z)[self.compared_rows]
+            numbers = ladder(len(table), MOST_CLUSTERS[self.plan.effort])
+            seed = seed_of(self.plan.seed, 17)
+            self._reached = best_scores(table, seed, few_valued, numbers=numbers)
+        return replace(
+            view,
+            score=min(view.score, self._reached.score),
+            normal_score=min(view.normal_score, self._reached.normal),
+        )
+
+    def _on_compared_rows(self, view: Consensus) -> Consensus:
+        """A view with its score on the rows on which tables without groups are drawn."""
+        rows = self.compared_rows
+        if len(rows) == len(self.X):
+            return view
+        told = self.compared(view.labels, view.memberships)
+        return replace(
+            view,
+            score=min(view.score, told.score),
+            normal_score=min(view.normal_score, told.normal_score),
+        )
+
+    def compared(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
+        """How clearly a grouping stands out on the rows that tables without groups have.
+
+        Parameters
+        ----------
+        labels : int array of shape (n_rows,)
+        memberships : bool array of shape (n_clusters, n_rows), optional
+
+        Returns
+        -------
+        Separation
+        """
+        rows = self.compared_rows
+        if len(rows) == len(self.X):
+            return self.scorer(labels, memberships)
+        boxes = self.scorer is self.scorers.boxes
+        if self._comparing is None or isinstance(self._comparing, BoxScorer) != boxes:
+            scorer = GroupingScorer(self.X[rows], self.ready.few_valued)
+            self._comparing = BoxScorer(scorer) if boxes else scorer
+        inside = None if memberships is None else memberships[:, rows]
+        return self._comparing(labels[rows], inside)
+
+    @property
+    def compared_rows(self) -> IndexArray:
+        """Rows, among those searched, on which views and tables without groups are compared."""
+        boxes = self.scorer is self.scorers.boxes
+        return compared_rows(len(self.X), self.plan.effort, boxes)
 
     def _with_ideas(self, outcome: list[AssessedView], chance: NullMaxima) -> list[AssessedView]:
         """The views among those of other ideas of a group: classes in levels, and shapes."""
@@ -323,7 +473,8 @@ class Exploration:
         ):
             # Boxes make valleys and levels of their own in the columns they are narrow in.
             return outcome
-        found = self._ideas()
+        found = self._ideas(outcome)
+        self._by_line(outcome, found)
         n_ideas = 1 + len(found)
         outcome = [replace(one, n_ideas=n_ideas) for one in outcome]
         few_valued = len(self.ready.few_valued) / self.X.shape[1]
@@ -337,15 +488,119 @@ class Exploration:
                 row_confidence=np.ones(len(self.X)), score=idea.score, gain=idea.score,
                 entropy=float("nan"), basis=np.linalg.qr(idea.basis)[0],
             )  # fmt: skip
-            again = returned(idea, self.X, samples)
-            steady = ViewStability(
-                again.stability, again.clusters, again.replication, tuple(again.samples)
-            )
+            steady = returned(idea, self.X, samples)
             new = AssessedView(view, chance, steady, idea, n_ideas, idea.note)
-            outcome = merged_ideas(outcome, new, self.X, few_valued, self.plan.seed)
+            outcome = merged_ideas(outcome, new, self.X, few_valued)
         return outcome
 
-    def _ideas(self) -> list[IdeaView | None]:
+    def _with_nested(self, outcome: list[AssessedView]) -> list[AssessedView]:
+        """The views, with clusters of the sure ones replaced by groups that they hold."""
+        sure = [one for one in outcome if one.p_value <= SIGNIFICANCE_LEVEL]
+        if self.scorer is not self.scorers.directions:
+            return outcome
+        for place, one in enumerate(sure[: MOST_NESTED[self.plan.effort]]):
+            if one.idea is not None and one.idea.idea == "classes":
+                continue
+            if not self.journal.decide(f"groups within view {place + 1}", self._in_time):
+                break
+            others = [each.view.basis for each in sure if each is not one]
+            others += [self.scorer(labels[self.rows]).basis for labels in self.given.values()]
+            finer = self._nested(one, others, f"view {place + 1}")
+            if finer is not None:
+                finer = self._clearer(finer, outcome)
+                # What the finer view tells is not listed again as something unsure.
+                outcome = [
+                    finer if each is one else each
+                    for each in outcome
+                    if each in sure or not is_version(each.view.labels, finer.view.labels)
+                ]
+        return outcome
+
+    def _clearer(self, finer: AssessedView, outcome: Sequence[AssessedView]) -> AssessedView:
+        """A view of groups within groups, or clouds that describe the same rows better.
+
+        Clouds were taken for pieces of groups of any shape; these hold groups, so they are not.
+        """
+        gain = self.scorer(finer.view.labels).over_normal
+        for one in outcome:
+            sure = one.are_pieces and replace(one, are_pieces=False).p_value <= SIGNIFICANCE_LEVEL
+            if sure and self.scorer(one.view.labels).over_normal > gain:
+                return replace(one, are_pieces=False, note=f"clouds; {finer.note}")
+        return finer
+
+    def _nested(
+        self, one: AssessedView, others: Sequence[FloatArray], name: str
+    ) -> AssessedView | None:
+        """A view with the groups within its clusters; None if there are none.
+
+        What other views tell is left out: it crosses the clusters, and is not within them.
+        """
+        few_valued = self.ready.few_valued
+        seed = seed_of(self.plan.seed, 19)
+        table = self.X if len(few_valued) else self.Z
+        if others:
+            if table is not self.X:
+                others = [self.scorer.directions.T @ basis for basis in others]
+            told = np.linalg.qr(np.column_stack(others))[0]
+            if told.shape[1] >= table.shape[1]:
+                return None
+            table = project_out(table, told)
+        before = one.view.labels
+
+        def chance(
+            part: FloatArray,
+            few: IndexArray,
+            numbers: Sequence[int],
+            scores: tuple[float, float],
+            seen: FloatArray,
+            which: str,
+        ) -> NullMaxima:
+            return chance_maxima(
+                part, self.plan, self.journal, self.progress, self.n_jobs, self._in_time, few,
+                scores=[scores], numbers=numbers, basis=seen, where=f"{name} {which}",
+            )  # fmt: skip
+
+        labels, splits = find_splits(table, before, few_valued, self.plan.effort, seed, chance)
+        if not splits:
+            return None
+        bases = [split.basis for split in splits]
+        if table is not self.X:
+            bases = [self.scorer.directions @ basis for basis in bases]
+        basis = np.linalg.qr(np.column_stack([one.view.basis, *bases]))[0]
+        parts = [
+            f"the group of {len(split.rows)} rows is {split.n_groups} "
+            f"(p {'<' if split.p_value < 0.001 else '='} {max(split.p_value, 0.001):.2g})"
+            for split in splits
+        ]
+        known = {}
+        if one.again is not None:
+            known = {
+                rows.tobytes(): found for rows, found in (*one.again.halves, *one.again.samples)
+            }
+
+        def again(rows: IndexArray) -> IntArray:
+            found = known.get(np.asarray(rows, dtype=np.intp).tobytes())
+            if found is None:
+                found = np.zeros(len(rows), dtype=np.int64)
+            return split_again(table, rows, found, splits, few_valued, seed)
+
+        p_value = max([one.p_value, *(split.p_value for split in splits)]) / one.n_ideas
+        idea = IdeaView(
+            idea="nested", labels=labels, score=one.view.score, p_value=p_value, maxima=(),
+            columns=np.arange(self.X.shape[1]), basis=basis,
+            finders=("CloudSearch",) if one.idea is None else (*one.idea.finders, "CloudSearch"),
+            note=f"groups within groups: {'; '.join(parts)}", again=again,
+            gain=lambda given: self.scorer(given).gain, n_tables=one.n_tables,
+        )  # fmt: skip
+        samples = row_samples(len(self.X), self.plan.effort, self.plan.seed)
+        view = replace(
+            one.view, memberships=np.array([labels == k for k in range(idea.n_groups)]),
+            labels=labels, row_confidence=np.ones(len(self.X)), basis=basis,
+        )  # fmt: skip
+        steady = returned(idea, self.X, samples)
+        return AssessedView(view, one.chance, steady, idea, one.n_ideas, idea.note)
+
+    def _ideas(self, outcome: Sequence[AssessedView]) -> list[IdeaView | None]:
         """Other ideas of a group that this table allows, each searched and tested."""
         n_tables, seed = self.plan.n_null, self.plan.seed
         found = []
@@ -364,16 +619,50 @@ class Exploration:
                     tell=lambda done, most: self.progress.tell(
                         "groups of any shape", "chance", done, most
                     ),
+                    is_known=lambda labels: self._is_told(labels, outcome),
                 )
             )
         return found
 
+    def _by_line(self, outcome: list[AssessedView], found: list[IdeaView | None]) -> None:
+        """Where nothing is sure, a valley along a line is looked for, too.
+
+        Not where rows lie along a curve: its bends are dense, seen from the side.
+        """
+        if self.chance is not None and self.chance.curve_maxima:
+            return
+        sure = [one.p_value <= SIGNIFICANCE_LEVEL for one in outcome]
+        sure += [
+            idea is not None and (1 + len(found)) * idea.p_value <= SIGNIFICANCE_LEVEL
+            for idea in found
+        ]
+        if not any(sure):
+            self.ideas.append("a valley along a line")
+            found.append(line_view(self.ready, seed=self.plan.seed))
+
+    def _is_told(self, labels: IntArray, outcome: Sequence[AssessedView]) -> bool:
+        """Whether groups of any shape are told by clouds that are sure, and no pieces of them."""
+        n_groups = len(np.unique(labels[labels >= 0]))
+        return n_groups < 2 or any(
+            one.p_value <= SIGNIFICANCE_LEVEL / 3
+            and novelty(labels, one.view.labels) <= VERSION
+            and not are_pieces(one.view, n_groups, self.X)
+            for one in outcome
+        )
+
     # -- the steps of a phase --
 
     def _task(self, entry: Entry) -> Task:
+        finder = entry.make()
+        few_valued = self.ready.few_valued
+        if isinstance(finder, CloudSearch):
+            finder.set_params(few_valued=tuple(few_valued.tolist()))
+        turned = entry.columns == "directions" or (
+            isinstance(finder, CloudSearch) and not len(few_valued)
+        )
         return Task(
-            entry.make(),
-            self.Z if entry.columns == "directions" else self.X,
+            finder,
+            self.Z if turned else self.X,
             columns=self.ready.numeric if entry.columns == "numeric" else None,
             seed=entry.seed,
             note={"title": entry.title()},
@@ -387,8 +676,7 @@ class Exploration:
         found = groupings(self.runs)
         self.scorer = fitting_scorer(found, self.scorers)
         self.candidates = scored(found, self.scorer)
-        # Also so that whoever stops the search need not wait for them.
-        self.progress.views = len(self.views())
+        self.progress.views = len(self._known[2])
 
     def _run(self, name: str, tasks: Sequence[Task]) -> list[Run]:
         return run_all(tasks, self.store, self.n_jobs, self.progress.rung(name))
@@ -398,21 +686,6 @@ class Exploration:
 
     def _in_time(self, share: float = 1.0) -> bool:
         return self.time is None or clock.monotonic() - self.began < share * self.time
-
-    def _winners(self) -> list[Task]:
-        """Finders of the best views, with other seeds."""
-        names = self.journal.decide(
-            "winners", lambda: [view.members[0].name for view in self.views()[:ROOTS]]
-        )
-        again = []
-        for place, name in enumerate(names):
-            task = self.tasks[name.partition("#")[0]]
-            if hasattr(task.finder, "random_state"):
-                again += [
-                    replace(task, seed=seed_of(self.seed, 3, place, extra))
-                    for extra in range(EXTRA_SEEDS)
-                ]
-        return again
 
     def _roots(self, taken_out: set[str]) -> list[str]:
         fresh = [f"given {name}" for name in self.given if f"given {name}" not in taken_out]
@@ -435,7 +708,7 @@ class Exploration:
                 continue
             rest = project_out(self.Z, basis)
             rest.flags.writeable = False
-            for entry in rest_entries(self.seed, number, place, len(self.X)):
+            for entry in rest_entries(self.seed, number, place, self.plan.effort):
                 note = {"title": f"{entry.title()} without {title}"}
                 tasks.append(Task(entry.make(), rest, seed=entry.seed, note=note))
         return tasks

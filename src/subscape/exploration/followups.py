@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from .plan import MOST_CLUSTERS as LADDER
 from .plan import Entry, seed_of, several_views
 
-#: Numbers of clusters tried in what is left.
-REST_NUMBERS = (2, 3, 4, 5, 6)
 #: Views that are searched for together.
 MOST_TOGETHER = 3
 #: All clusters of such a search together, and rows for each of them at least.
@@ -16,7 +15,7 @@ MOST_CLUSTERS = 24
 FEWEST_PER_CLUSTER = 10
 
 
-def rest_entries(seed: int, number: int, place: int, n_rows: int) -> list[Entry]:
+def rest_entries(seed: int, number: int, place: int, effort: str) -> list[Entry]:
     """Searches of what a grouping leaves of a table.
 
     Parameters
@@ -24,13 +23,11 @@ def rest_entries(seed: int, number: int, place: int, n_rows: int) -> list[Entry]
     seed : int
     number, place : int
         Which round it is, and which grouping of it.
-    n_rows : int
+    effort : str
     """
     return [
-        Entry(finder, {"n_clusters": k}, seed_of(seed, 5, number, place, k))
-        for k in REST_NUMBERS
-        if k <= n_rows // 5
-        for finder in ("KMeans", "SubKMeans")
+        Entry("CloudSearch", {"most": LADDER[effort]}, seed_of(seed, 5, number, place, again))
+        for again in range({"quick": 1, "normal": 2, "thorough": 4}[effort])
     ]
 
 

@@ -8,7 +8,7 @@ that were tried are multiplied by their number (Bonferroni): one table, one chan
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,9 @@ from subscape.finders.density.valleys import valley_score
 from subscape.tables.table import Table
 from subscape.validation.classes import best_classes, class_test
 from subscape.validation.stability.clusters import best_jaccard
+from subscape.validation.valley_lines import split_test
 
+from .assess import ViewStability
 from .information import canonical, novelty
 from .preparation import Prepared
 from .shapes import MOST_COLUMNS, find_shapes, shapes_again
@@ -34,7 +36,7 @@ from .shapes import MOST_COLUMNS, find_shapes, shapes_again
 FEWEST_LEVELLED = 3
 LEAST_LEVELLED = 0.25
 #: … and if the rows are no more than this (a sample of them, else) and the columns, too.
-MOST_CLASS_ROWS = 2000
+MOST_CLASS_ROWS = 1000
 MOST_CLASS_COLUMNS = 300
 #: A grouping is a version of another if it tells at most this share of its information beyond it.
 VERSION = 0.35
@@ -48,7 +50,7 @@ class IdeaView:
 
     Attributes
     ----------
-    idea : {"classes", "shapes"}
+    idea : {"classes", "shapes", "nested"}
     labels : int array of shape (n_rows,)
         Of the rows searched.
     score : float
@@ -191,11 +193,16 @@ def can_have_shapes(ready: Prepared) -> bool:
 
 
 def shapes_view(
-    ready: Prepared, *, n_tables: int, seed: int, tell: Callable[[int, int], Any] | None = None
+    ready: Prepared,
+    *,
+    n_tables: int,
+    seed: int,
+    tell: Callable[[int, int], Any] | None = None,
+    is_known: Callable[[IntArray], bool] | None = None,
 ) -> IdeaView | None:
-    """Groups of any shape among the numbers of a table; None if there is only one."""
+    """Groups of any shape among the numbers of a table; None if there are none that are new."""
     X, columns = ready.X, numbers_of(ready)
-    found = find_shapes(X[:, columns], n_tables=n_tables, seed=seed, tell=tell)
+    found = find_shapes(X[:, columns], n_tables=n_tables, seed=seed, tell=tell, is_known=is_known)
     if found.n_groups < 2:
         return None
     spread = np.maximum(X[:, columns].std(axis=0), 1e-300)
@@ -226,20 +233,44 @@ def shapes_view(
     )
 
 
+# -- a valley along a line -------------------------------------------------------------------------
+
+
+def line_view(ready: Prepared, *, seed: int) -> IdeaView | None:
+    """Two groups on the sides of a valley along a line of the numbers; None if there is none.
+
+    The line is chosen by one half of the rows and tested on the other, so that no tables without
+    groups are needed, and heavy tails do no harm.
+    """
+    X, columns = ready.X, numbers_of(ready)
+    if not len(columns) or len(X) < FEWEST_ROWS:
+        return None
+    found = split_test(X[:, columns], seed)
+    if len(np.unique(found.labels)) < 2:
+        return None
+    basis = np.zeros((X.shape[1], 1))
+    basis[columns, 0] = found.direction
+    place = X @ basis
+    return IdeaView(
+        idea="shapes",
+        labels=canonical(found.labels),
+        score=-float(np.log(max(found.p_value, 1e-300))) / len(X),
+        p_value=found.p_value,
+        maxima=(),
+        columns=columns,
+        basis=basis,
+        finders=("split test",),
+        note="two groups parted by a valley along a line that other rows chose",
+        again=lambda sample: canonical(split_test(X[np.ix_(sample, columns)], seed).labels),
+        gain=lambda labels: float(valley_score(place, labels).gain),
+        n_tables=0,
+    )
+
+
 # -- how an idea comes back on samples ------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False)
-class Returned:
-    """How labels came back on samples: agreement, per cluster, and from one half to the other."""
-
-    stability: float
-    clusters: FloatArray
-    replication: float
-    samples: list[tuple[IndexArray, IntArray]] = field(default_factory=list)
-
-
-def returned(view: IdeaView, X: FloatArray, samples: Sequence[IndexArray]) -> Returned:
+def returned(view: IdeaView, X: FloatArray, samples: Sequence[IndexArray]) -> ViewStability:
     """Search samples of the rows again; the first two are the halves."""
     found = [view.again(rows) for rows in samples]
     memberships = np.array([view.labels == k for k in range(view.n_groups)])
@@ -249,11 +280,12 @@ def returned(view: IdeaView, X: FloatArray, samples: Sequence[IndexArray]) -> Re
         overlaps.append(best_jaccard(memberships[:, rows], labels))
     seen = X @ view.basis
     near = cKDTree(seen[samples[0]]).query(seen[samples[1]])[1]
-    return Returned(
+    return ViewStability(
         stability=float(np.mean(agreements)) if agreements else float("nan"),
         clusters=np.mean(overlaps, axis=0) if overlaps else np.full(view.n_groups, np.nan),
         replication=float(adjusted_rand_score(found[0][near], found[1])),
-        samples=list(zip(samples[2:], found[2:], strict=True)),
+        samples=tuple(zip(samples[2:], found[2:], strict=True)),
+        halves=tuple(zip(samples[:2], found[:2], strict=True)),
     )
 
 

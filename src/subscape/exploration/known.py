@@ -1,4 +1,4 @@
-"""Known groupings: given ones that shall not be found again, and truths to compare with."""
+"""Known groupings: given ones that shall not be found again, truths and Leiden to compare with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,17 @@ from subscape.core.clustering import as_clustering
 from subscape.core.convert import is_missing
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.density.leiden import Leiden, communities
 from subscape.measures.labels.partitions import adjusted_rand_score, normalized_mutual_info_score
+from subscape.parallel.seeds import seed_sequence
 from subscape.tables.columns import parse_numbers
+from subscape.tables.table import Table
+
+#: What the names of Leiden's groupings begin with, and the resolutions that are usual.
+LEIDEN = "Leiden, resolution"
+RESOLUTIONS = (0.5, 1.0, 2.0)
+#: Rows that Leiden looks at: the search for neighbours grows with their square.
+MOST_LEIDEN_ROWS = 5_000
 
 
 def known_groupings(
@@ -113,6 +122,58 @@ def _is_none(value: Any) -> bool:
 
 def _are_whole(numbers: FloatArray) -> bool:
     return bool((numbers == np.floor(numbers)).all())
+
+
+def leiden_groupings(
+    table: Any, resolutions: Sequence[float] = RESOLUTIONS, *, random_state: Any = 0
+) -> dict[str, IntArray]:
+    """Leiden's communities of the rows at several resolutions, to compare views with.
+
+    Parameters
+    ----------
+    table : Table, AnnData, path or data frame
+        Whatever :meth:`subscape.Table.read` takes; its numbers are taken as they are.
+    resolutions : sequence of float, default=(0.5, 1, 2)
+    random_state : int, SeedSequence, Generator or None, default=0
+
+    Returns
+    -------
+    dict of str to array of shape (n_rows,)
+        Labels by name, as ``truth`` of :func:`subscape.explore` takes them. Of more than 5,000
+        rows so many are drawn, and the others are -1. Empty where cells are missing.
+
+    See Also
+    --------
+    subscape.finders.Leiden : The finder, with all its parameters.
+
+    Examples
+    --------
+    >>> from subscape.datasets import planted_views
+    >>> from subscape.exploration import leiden_groupings
+    >>> X, (truth,) = planted_views(200, 6, n_clusters=(4,), separation=9, random_state=0)
+    >>> {name: int(labels.max()) + 1 for name, labels in leiden_groupings(X, (0.1, 0.5)).items()}
+    {'Leiden, resolution 0.1': 4, 'Leiden, resolution 0.5': 4}
+    """
+    X = (table if isinstance(table, Table) else Table.read(table)).to_numpy("onehot")
+    drawing, fitting, *moving = seed_sequence(random_state).spawn(2 + len(resolutions))
+    rows = np.arange(len(X))
+    if len(rows) > MOST_LEIDEN_ROWS:
+        drawn = np.random.default_rng(drawing).choice(len(X), MOST_LEIDEN_ROWS, replace=False)
+        rows = np.sort(drawn)
+    looked_at = X[rows]
+    if len(rows) < 2 or not np.isfinite(looked_at).all():
+        return {}
+    looked_at = looked_at[:, np.ptp(looked_at, axis=0) > 0]
+    if not looked_at.shape[1]:
+        return {}
+    # The graph is the same at all resolutions.
+    graph = Leiden(max_iter=1, random_state=fitting).fit(looked_at).graph_
+    found = {}
+    for resolution, seed in zip(resolutions, moving, strict=True):
+        labels = np.full(len(X), -1, np.int64)
+        labels[rows] = communities(graph, float(resolution), seed)
+        found[f"{LEIDEN} {resolution:g}"] = labels
+    return found
 
 
 def agreement(truth: IntArray, labels: IntArray) -> dict[str, float]:

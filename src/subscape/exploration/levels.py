@@ -50,8 +50,14 @@ def merge_tree(
     gain: Callable[[IntArray], float],
     p_value: Callable[[IntArray], float] | None = None,
     samples: Sequence[tuple[IndexArray, IntArray]] = (),
+    *,
+    by_centres: bool = False,
 ) -> tuple[Merge, ...]:
     """Merge clusters until two are left, each time the two whose merging loses least.
+
+    Clouds lose as the spread within clusters grows where they are told apart, in the units of the
+    spread that they have before anything is merged (Ward [1]_); other groups by what their own
+    idea of a group says.
 
     Parameters
     ----------
@@ -65,6 +71,13 @@ def merge_tree(
         Of labels.
     samples : sequence of (rows, labels)
         What was found on samples.
+    by_centres : bool, default=False
+        Whether the groups are clouds.
+
+    References
+    ----------
+    .. [1] J. H. Ward, "Hierarchical grouping to optimize an objective function", Journal of the
+       American Statistical Association 58 (1963), doi:10.1080/01621459.1963.10500845.
 
     Examples
     --------
@@ -81,16 +94,25 @@ def merge_tree(
     found = [(rows, _as_clusters(labels[rows], other)) for rows, other in samples]
     before = gain(current)
     merges: list[Merge] = []
+    if by_centres:
+        seen = _in_spreads(seen, labels, numbers)
     while len(numbers) > 2:
         centres = np.array([seen[current == k].mean(axis=0) for k in numbers])
-        best: tuple[float, int, int] | None = None
-        for i, j in _near(centres):
-            after = gain(np.where(current == numbers[j], numbers[i], current))
-            if best is None or after > best[0]:
-                best = (after, numbers[i], numbers[j])
-        if best is None:
+        pairs = _near(centres)
+        if not pairs:
             break
-        after, first, second = best
+        if by_centres:
+            sizes = np.array([(current == k).sum() for k in numbers])
+            i, j = min(pairs, key=lambda pair: _ward(centres, sizes, *pair))
+            after = gain(np.where(current == numbers[j], numbers[i], current))
+        else:
+            tried = [
+                (gain(np.where(current == numbers[j], numbers[i], current)), -place)
+                for place, (i, j) in enumerate(pairs)
+            ]
+            after, place = max(tried)
+            i, j = pairs[-place]
+        first, second = numbers[i], numbers[j]
         current = np.where(current == second, first, current)
         found = [(rows, np.where(own == second, first, own)) for rows, own in found]
         numbers.remove(second)
@@ -107,6 +129,19 @@ def merge_tree(
         )
         before = after
     return tuple(merges)
+
+
+def _in_spreads(seen: FloatArray, labels: IntArray, numbers: Sequence[int]) -> FloatArray:
+    """Rows in the units of the spread within clusters, direction by direction."""
+    within = np.concatenate([seen[labels == k] - seen[labels == k].mean(axis=0) for k in numbers])
+    spread = within.std(axis=0)
+    return seen / np.where(spread > 0, spread, 1.0)
+
+
+def _ward(centres: FloatArray, sizes: IntArray, i: int, j: int) -> float:
+    """By how much the squared spread within clusters grows if two are merged."""
+    weight = sizes[i] * sizes[j] / (sizes[i] + sizes[j])
+    return float(weight * np.square(centres[i] - centres[j]).sum())
 
 
 def _near(centres: FloatArray) -> list[tuple[int, int]]:

@@ -21,6 +21,9 @@ from subscape.finders.catalogue import find
 from subscape.runs.identity import environment, fingerprint
 from subscape.tables.table import Table
 
+from .clouds import CloudSearch
+from .parted_tables import PartedTable
+
 EFFORTS = ("quick", "normal", "thorough")
 
 #: Finders whose time grows with the square of the rows get at most so many.
@@ -31,6 +34,8 @@ MOST_COLUMNS_BOXES = 100
 MOST_COLUMNS_ORCLUS = 60
 #: Finders that need a number of clusters try these.
 NUMBERS = {"quick": (2, 3, 4, 5, 6), "normal": (2, 3, 4, 5, 6, 8), "thorough": tuple(range(2, 13))}
+#: The ladder of numbers of clusters of the quick search ends here, also in tables without groups.
+MOST_CLUSTERS = {"quick": 15, "normal": 29, "thorough": 40}
 #: Numbers of clusters per view for searches of several views at once.
 VIEWS = {
     "quick": ((2, 2), (3, 3), (4, 3), (3, 3, 3)),
@@ -64,6 +69,8 @@ class Entry:
 
     def make(self) -> Any:
         """The estimator."""
+        if self.finder == CloudSearch.__name__:
+            return CloudSearch(**_listed(self.parameters))
         return find(self.finder).make(**_listed(self.parameters))
 
     def title(self) -> str:
@@ -74,10 +81,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Rung:
-    """Runs that are done together before anything is decided."""
+    """Runs that are done together before anything is decided.
+
+    Attributes
+    ----------
+    name : str
+    entries : tuple of Entry
+    only_boxes : bool
+        Whether they are done only if boxes describe the table best so far: these finders look for
+        nothing else.
+    """
 
     name: str
     entries: tuple[Entry, ...]
+    only_boxes: bool = False
 
 
 @dataclass(frozen=True)
@@ -129,11 +146,16 @@ def make_plan(
     effort : {"quick", "normal", "thorough"}
     seed : int
 
+    Returns
+    -------
+    Plan
+        Rungs of runs, in the order in which they are run.
+
     Examples
     --------
     >>> plan = make_plan(500, 12, 12, effort="quick")
     >>> [rung.name for rung in plan.rungs]
-    ['baselines', 'views', 'axis-aligned', 'oriented']
+    ['clouds', 'views', 'axis-aligned', 'boxes']
     >>> plan == make_plan(500, 12, 12, effort="quick")
     True
     """
@@ -141,9 +163,10 @@ def make_plan(
         raise SubscapeError(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
     numbers = [k for k in NUMBERS[effort] if k <= max(2, n_rows // 5)]
     drafts = [
-        ("baselines", _baselines(n_rows, numbers)),
+        ("clouds", _clouds(n_rows, effort)),
         ("views", _views(n_rows, n_columns, effort)),
-        ("axis-aligned", _axis(n_rows, n_columns, numbers, effort)),
+        ("axis-aligned", _axis(n_columns, numbers, effort)),
+        ("boxes", _boxes(n_columns, numbers, effort)),
         ("oriented", _oriented(n_rows, n_numeric, numbers, effort)),
     ]
     rungs = []
@@ -154,7 +177,7 @@ def make_plan(
             seeded.append(_seeded(entry, seed, place))
             place += 1
         if seeded:
-            rungs.append(Rung(name, tuple(seeded)))
+            rungs.append(Rung(name, tuple(seeded), only_boxes=name == "boxes"))
     return Plan(
         effort=effort,
         seed=int(seed),
@@ -174,11 +197,16 @@ def _seeded(entry: Entry, seed: int, place: int) -> Entry:
     return Entry(entry.finder, entry.parameters, seed_of(seed, place), entry.columns)
 
 
-def _baselines(n_rows: int, numbers: Sequence[int]) -> list[Entry]:
-    entries = [_turned("KMeans", n_clusters=k, n_init=5) for k in numbers]
+def _clouds(n_rows: int, effort: str) -> list[Entry]:
+    """The quick search; with more effort from other starts, too, beside what users would pick."""
+    searches = {"quick": 1, "normal": 2, "thorough": 4}[effort]
+    entries = [Entry("CloudSearch", {"most": MOST_CLUSTERS[effort]})] * searches
+    if effort == "quick":
+        return entries
+    numbers = [k for k in NUMBERS[effort][:4] if k <= max(2, n_rows // 5)]
     entries += [
         _turned("GaussianMixture", n_components=k, covariance_type="diag", reg_covar=1e-3)
-        for k in numbers[:4]
+        for k in numbers
     ]
     entries.append(_turned("HDBSCAN", min_cluster_size=max(5, n_rows // 50), copy=True))
     return entries
@@ -191,8 +219,7 @@ def _turned(finder: str, **parameters: Any) -> Entry:
 def _views(n_rows: int, n_columns: int, effort: str) -> list[Entry]:
     if n_columns < 2:
         return []
-    entries = [_turned("AutoNR")]
-    entries += [_turned("SubKMeans", n_clusters=k) for k in NUMBERS[effort][:5] if k <= n_rows]
+    entries = [] if effort == "quick" else [_turned("AutoNR")]
     entries += [
         several_views(numbers)
         for numbers in VIEWS[effort]
@@ -206,27 +233,36 @@ def several_views(numbers: Sequence[int]) -> Entry:
     return _turned("NrKMeans", n_clusters=[*numbers, 1], n_init=8, n_escapes=0)
 
 
-def _axis(n_rows: int, n_columns: int, numbers: Sequence[int], effort: str) -> list[Entry]:
+def _axis(n_columns: int, numbers: Sequence[int], effort: str) -> list[Entry]:
     if n_columns < 2:
         return []
-    entries = [Entry("LAC", {"n_clusters": k}) for k in numbers]
+    entries = []
+    if effort != "quick":
+        entries += [Entry("LAC", {"n_clusters": k}) for k in numbers]
     if n_columns <= MOST_COLUMNS_BOXES:
-        entries += [Entry("MineClus"), Entry("MineClus", {"overlap": True}), Entry("P3C")]
+        entries += [Entry("MineClus"), Entry("P3C")]
+    return entries
+
+
+def _boxes(n_columns: int, numbers: Sequence[int], effort: str) -> list[Entry]:
+    if not 2 <= n_columns <= MOST_COLUMNS_BOXES:
+        return []
+    entries = [Entry("MineClus", {"overlap": True})]
+    entries += [Entry("LAC", {"n_clusters": k}) for k in numbers if effort == "quick"]
     if effort != "quick":
         entries += [Entry("PROCLUS", {"n_clusters": k}) for k in numbers if k > 2]
-    if effort != "quick" and n_columns <= MOST_COLUMNS_BOXES:
         entries += [Entry("DOC"), Entry("HARP")]
         entries += [Entry("SSPC", {"n_clusters": k}) for k in numbers if k > 2]
     return entries
 
 
 def _oriented(n_rows: int, n_numeric: int, numbers: Sequence[int], effort: str) -> list[Entry]:
-    if n_numeric < 3 or n_numeric > 200:
+    if effort != "thorough" or n_numeric < 3 or n_numeric > 200:
         return []
     entries = [
         Entry("KFlats", {"n_clusters": k, "n_init": 5}, columns="numeric") for k in numbers[:4]
     ]
-    if effort != "quick" and n_numeric <= MOST_COLUMNS_ORCLUS:
+    if n_numeric <= MOST_COLUMNS_ORCLUS:
         entries += [Entry("ORCLUS", {"n_clusters": k}, columns="numeric") for k in numbers[:4]]
         if n_rows <= MOST_ROWS_SQUARED and n_numeric <= 30:
             entries += [Entry(name, columns="numeric") for name in ("COPAC", "LMCLUS")]
@@ -260,7 +296,7 @@ PARTS = {
 def check_plan(
     folder: Path,
     plan: Plan,
-    table: Table,
+    table: Table | PartedTable,
     given: Mapping[str, NDArray[Any]],
     n_searched: int,
     resume: bool,
@@ -303,8 +339,10 @@ def check_plan(
         )
 
 
-def fingerprint_of(table: Table) -> str:
+def fingerprint_of(table: Table | PartedTable) -> str:
     """A short name of all contents of a table."""
+    if isinstance(table, PartedTable):
+        return table.fingerprint
     numbers = table.X.toarray() if sparse.issparse(table.X) else table.X
     parts = [fingerprint(np.asarray(numbers), table.numeric_names)]
     for column in table.schema:

@@ -107,7 +107,7 @@ def detectable(
     Examples
     --------
     >>> detectable(300, 5, NullMaxima(tuple(np.linspace(-0.2, 0.1, 20)), (0.0,) * 20))
-    Power(two=5.0, three=5.0, n_rows=300, n_directions=5)
+    Power(two=5.0, three=4.0, n_rows=300, n_directions=5)
     """
     if not np.isfinite(chance.maxima).any() or n_directions < 1:
         return None

@@ -29,6 +29,8 @@ FEWEST_IN_ONE_UNIT = 8
 MOSTLY = 0.7
 #: Columns of positive numbers with less skewness are left as they are.
 SKEWED = 0.5
+#: Rows add up to the same if their totals differ by at most this share.
+SAME_TOTAL = 1e-3
 #: What a root or a logarithm has to gain: so many units of log-likelihood for each row.
 GAIN_PER_ROW = 0.05
 #: Cells are gross errors if they lie further from the median than so many robust spreads.
@@ -335,6 +337,9 @@ def _straight(
     """Skewed positive columns become roots or logarithms, in place."""
     if len(numeric) and _are_sparse_counts(values[:, numeric]):
         return recipes
+    if _are_shares(values[:, numeric]):
+        notes.append("the numbers of each row add up to the same, and are searched as they are")
+        return recipes
     straight = list(recipes)
     names: dict[bool, list[str]] = {False: [], True: []}
     for j in numeric:
@@ -357,6 +362,18 @@ def _straight(
         if names[root]:
             notes.append(f"searched as {what}, because skewed: {listing(names[root])}")
     return straight
+
+
+def _are_shares(values: FloatArray) -> bool:
+    """Whether columns are shares of one whole: straightening some would bend what they add up to.
+
+    >>> _are_shares(np.array([[0.2, 0.3, 0.5], [0.1, 0.6, 0.3]])), _are_shares(np.eye(3)[:, :2])
+    (True, False)
+    """
+    if values.shape[1] < 3 or not (values[~np.isnan(values)] >= 0).all():
+        return False
+    totals = values[~np.isnan(values).any(axis=1)].sum(axis=1)
+    return len(totals) > 1 and float(totals.std()) <= SAME_TOTAL * float(totals.mean())
 
 
 def _straightened(numbers: FloatArray, offset: float, root: bool) -> FloatArray:

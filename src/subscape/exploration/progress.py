@@ -10,19 +10,74 @@ from subscape.core.errors import count
 from subscape.parallel.progress import Step
 
 
+def is_watched() -> bool:
+    """Whether somebody sees what is printed: Python runs interactively, in a terminal or notebook.
+
+    A script in a terminal counts as well; a pipe, a file or a test does not.
+    """
+    import sys
+
+    if "IPython" in sys.modules:
+        shell = sys.modules["IPython"].get_ipython()
+        if shell is not None and type(shell).__name__ == "ZMQInteractiveShell":
+            return True
+    return bool(getattr(sys.stderr, "isatty", lambda: False)())
+
+
+class QuietLine:
+    """One line that is written over and over, and gone at the end.
+
+    Parameters
+    ----------
+    every : float
+        Seconds between two versions of it.
+    """
+
+    def __init__(self, every: float = 0.5) -> None:
+        self.every = every
+        self._last = 0.0
+        self._width = 0
+
+    def __call__(self, step: Step) -> None:
+        import sys
+
+        now = clock.monotonic()
+        if now - self._last < self.every:
+            return
+        self._last = now
+        total = "" if step.total is None else f"/{step.total}"
+        text = f"{step.seconds:.0f} s  {step.message} ({step.done}{total})"[:100]
+        sys.stderr.write(f"\r{text.ljust(self._width)}")
+        sys.stderr.flush()
+        self._width = len(text)
+
+    def __del__(self) -> None:
+        import sys
+
+        # The stream may be gone when Python ends.
+        if self._width and getattr(sys, "stderr", None) is not None:
+            sys.stderr.write(f"\r{' ' * self._width}\r")
+            sys.stderr.flush()
+
+
 class Progress:
     """Passes the steps of every phase on, with the views so far and the time left.
 
     Parameters
     ----------
-    report : callable, True or None
-        Called with a :class:`subscape.parallel.progress.Step`; True shows a bar.
+    report : callable, bool or None
+        Called with a :class:`subscape.parallel.progress.Step`; True shows a bar, None a quiet line
+        where somebody watches: in a terminal or a notebook; False shows nothing.
     time : float or None
         Seconds allowed in all.
     """
 
     def __init__(self, report: Callable[[Step], Any] | bool | None, time: float | None) -> None:
-        self.report = self._bar if report is True else report or None
+        self.report: Callable[[Step], Any] | None
+        if report is None:
+            self.report = QuietLine() if is_watched() else None
+        else:
+            self.report = self._bar if report is True else report or None
         self.time = time
         self.views = 0
         self._began = clock.monotonic()

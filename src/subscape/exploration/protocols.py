@@ -12,6 +12,7 @@ from subscape.runs.store import Run
 from subscape.tables.table import Table
 
 from .candidates import Candidate
+from .parted_tables import PartedTable
 from .plan import Plan
 from .preparation import Prepared
 from .separation import GroupingScorer
@@ -21,8 +22,9 @@ class SearchedTable(Protocol):
     """An exploration whose search is done: what a study is assembled from."""
 
     time: float | None
+    to_come: str
     seed: int
-    table: Table
+    table: Table | PartedTable
     searched: Table
     rows: IndexArray
     ready: Prepared
@@ -38,6 +40,7 @@ class SearchedTable(Protocol):
     journal: Any
     scorers: Any
 
+    def compared(self, labels: Any, memberships: Any = None) -> Any: ...
     def _again(self, views: Any) -> Any: ...
     def _in_time(self, share: float = 1.0) -> bool: ...
 
@@ -71,6 +74,10 @@ class RankedView(Protocol):
     def cluster_p_values(self) -> FloatArray: ...
     @property
     def descriptions(self) -> tuple[str, ...]: ...
+    @property
+    def facts(self) -> tuple[tuple[Any, ...], ...]: ...
+    @property
+    def names(self) -> tuple[str, ...]: ...
     @property
     def claimed_clusters(self) -> Any: ...
     @property

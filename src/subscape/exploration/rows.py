@@ -8,6 +8,8 @@ from subscape.core.errors import SubscapeError, count
 from subscape.core.types import IndexArray
 from subscape.tables.table import Table
 
+from .parted_tables import PartedTable
+
 #: Groups in fewer rows can't be told from chance.
 FEWEST_ROWS = 10
 #: At most so many cells are searched, but always this many rows.
@@ -15,7 +17,7 @@ MOST_CELLS = 1_000_000
 FEWEST_SEARCHED = 2000
 
 
-def check_rows(table: Table) -> None:
+def check_rows(table: Table | PartedTable) -> None:
     """Refuse a table with too few rows."""
     if table.n_rows < FEWEST_ROWS:
         raise SubscapeError(

@@ -9,10 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from subscape.core.clustering import SubspaceClustering
+from subscape.core.subspaces import AxisSubspaces
 from subscape.core.types import BoolArray
 
 from .boxes import BoxScorer
-from .separation import GroupingScorer
+from .separation import SLICED, GroupingScorer
+
+#: Nats per row by which boxes must lead where clusters were not found in features of their own:
+#: pieces of bent groups are narrow along columns, too (moons lead by .15, planted boxes by .7).
+LEAD = 0.5
 
 
 class GroupingScorers:
@@ -21,8 +26,8 @@ class GroupingScorers:
     Some tables are described better by clusters that are each narrow in a few features of their
     own (boxes), others by clusters that are told apart in a few directions, whatever they are in
     all others. Both are measured against the values and correlations of the columns, and the
-    description by which some grouping gains most is the one by which all are scored. Boxes are
-    not looked for in wide tables, and only in clusterings with axis-aligned subspaces.
+    description by which some grouping gains most is the one by which all are scored: boxes
+    by more where no finder of boxes found them. Boxes are not looked for in wide tables.
 
     Parameters
     ----------
@@ -46,17 +51,24 @@ class GroupingScorers:
         found = list(found)
         by_boxes = [
             self.boxes.boxes(labels, members(clustering)).gain
+            - (0.0 if _has_own_features(clustering) else LEAD)
             for labels, clustering in found
-            if clustering.kind == "axis"
         ]
         most = max(by_boxes, default=0.0)
         if most <= 0:
             return self.directions
         # The clearest first: one that gains more is enough.
         order = sorted(found, key=lambda each: -self.directions(each[0]).gain)
-        if any(self._scores(labels).gain >= most for labels, _ in order):
+        # Both without any comparison with slices.
+        if any(self._scores(labels).over_normal - SLICED >= most for labels, _ in order):
             return self.directions
         return self.boxes
+
+
+def _has_own_features(clustering: SubspaceClustering) -> bool:
+    """Whether some cluster lies in some of the features only."""
+    subspaces = clustering.subspaces
+    return isinstance(subspaces, AxisSubspaces) and not bool(subspaces.masks.all())
 
 
 def members(clustering: SubspaceClustering) -> BoolArray | None:

@@ -11,10 +11,13 @@ import numpy as np
 from subscape.core.types import BoolArray, IndexArray, IntArray
 
 from .information import joint_labels, novelty
-from .separation import Grouping, GroupingScorer, Separation
+from .separation import LEAST_ENTROPY, SLICED, Grouping, GroupingScorer, Separation
 
 #: A grouping must gain, per nat that it tells, this share of what the best one gains.
 LEAST_RATE = 0.15
+#: What a finer grouping adds to a coarser one must gain this share of the coarser one's rate: with
+#: groups 16 standard deviations apart, each of groups 5 apart, it is .57 (the ratio of the logs).
+LEAST_SHARE = 0.5
 #: A view must tell at least this share of its information beyond the others.
 LEAST_NOVELTY = 0.4
 #: Share of its information that an independent grouping has in common with others by chance.
@@ -105,15 +108,33 @@ class _Search:
             self.known = joint_labels(self.known, given)
         self.groupings = groupings
         self.labels = [labels for labels, _ in groupings]
-        self.whole = [scorer(*each) for each in groupings]
+        self.told = [scorer(*each) for each in groupings]
+        self.whole = [over_normal(each) for each in self.told]
         scores = np.array([found.score for found in self.whole])
         order = np.argsort(-scores, kind="stable")[:MOST_LOOKED_AT]
         self.places = [int(i) for i in order if scores[i] > 0]
+        self.places = [i for i in self.places if not self.is_overdone(i)]
         self.cost = LEAST_RATE * float(scores.max(initial=0.0))
         self._fresh: dict[tuple[int, frozenset[int]], float] = {}
         self._seen: dict[tuple[int, frozenset[int]], Separation] = {}
         #: The last one is kept: many groupings in a row are scored in the same rest.
         self._rest: tuple[frozenset[int], GroupingScorer] | None = None
+
+    def is_overdone(self, place: int) -> bool:
+        """Whether a coarser grouping is far clearer than what this one adds to it."""
+        if not self.told[place].over_normal > -np.inf:
+            return False  # boxes may overlap
+        fine = self.whole[place]
+        for other in self.places:
+            coarse = self.whole[other]
+            more = fine.entropy - coarse.entropy
+            if (
+                more > 0
+                and is_less_clear(fine.gain - coarse.gain, more, coarse)
+                and novelty(self.labels[other], self.labels[place]) <= SLACK
+            ):
+                return True
+        return False
 
     def scored(self, place: int, others: Iterable[int]) -> Separation:
         """A grouping in what others leave of the table."""
@@ -126,7 +147,7 @@ class _Search:
             self._seen[key] = self._rest[1](*self.groupings[place])
         return self._seen[key]
 
-    def gain(self, place: int, others: Iterable[int]) -> float:
+    def gain(self, place: int, others: Iterable[int], *, over_hump: bool = False) -> float:
         """Nats per row that a grouping gains in what others leave of the table.
 
         Groupings that have nothing to do with each other are a little correlated by chance: with
@@ -134,7 +155,9 @@ class _Search:
         spread within them. As much as chance may blur a grouping is made up for, if by its labels
         it is as good as independent of the others.
         """
-        found, whole = self.scored(place, others), self.whole[place]
+        found, whole = self.scored(place, others), self.told[place]
+        if not over_hump:
+            found, whole = over_normal(found), self.whole[place]
         if self.fresh(place, others) < 1 - CHANCE:
             return min(whole.gain, found.gain)
         taken_out = sum(len(self.whole[i].ratios) for i in others)
@@ -174,6 +197,16 @@ class _Search:
             if i not in chosen
             and self.worth(i, chosen) > LEAST_CHANGE
             and self.fresh(i, chosen) >= LEAST_NOVELTY
+            and not self.coarser(i, chosen)
+        ]
+
+    def coarser(self, place: int, chosen: Iterable[int]) -> list[int]:
+        """Those chosen of which a grouping is a finer version: groups within groups are one view.
+
+        Its coarser levels are shown with it.
+        """
+        return [
+            j for j in chosen if j != place and novelty(self.labels[j], self.labels[place]) <= SLACK
         ]
 
     def clarity(self, place: int, others: Sequence[int]) -> float:
@@ -213,7 +246,7 @@ class _Search:
             near += [(*less, i) for i in able[:MOST_SWAPS] if i != place]
         for i in self.places:
             # Clusters of two that are reported may be merged clusters of one.
-            told = [j for j in chosen if novelty(self.labels[j], self.labels[i]) <= SLACK]
+            told = self.coarser(i, chosen)
             if len(told) > 1 and i not in chosen:
                 near.append((*(j for j in chosen if j not in told), i))
         return near
@@ -237,7 +270,28 @@ class _Search:
         done: list[Chosen] = []
         while left:
             before = [one.place for one in done]
-            scores = [self.score(i, before) for i in left]
+            scores = [self._shown(i, before) for i in left]
             first = int(np.argmax(scores))
-            done.append(Chosen(left.pop(first), float(scores[first])))
+            done.append(Chosen(left.pop(first), scores[first]))
         return done
+
+    def _shown(self, place: int, others: Sequence[int]) -> float:
+        """The score that is told: over one hump, in what others leave of the table."""
+        gain = self.gain(place, others, over_hump=True)
+        return float(replace(self.told[place], gain=gain).score)
+
+
+def is_less_clear(gain: float, entropy: float, coarse: Separation) -> bool:
+    """Whether a finer grouping gains, per nat that it tells more, far less than a coarser one."""
+    return gain / entropy < LEAST_SHARE * coarse.gain / max(coarse.entropy, LEAST_ENTROPY)
+
+
+def over_normal(found: Separation) -> Separation:
+    """A separation by its gain over one normal distribution, where it has that.
+
+    Which of several groupings to report is decided by this: it is the same however the directions
+    are turned, so that a product of groupings gains what these do.
+    """
+    if not found.over_normal > -np.inf:
+        return found
+    return replace(found, gain=found.over_normal - SLICED, sliced=0.0)

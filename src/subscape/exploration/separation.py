@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from subscape.core.types import BoolArray, FloatArray, IndexArray
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import SMALLEST_SHARE, smallest_cluster
+from subscape.validation.hump_likelihood import hump_log_likelihood
 
 #: Labels, and memberships (clusters x rows) where a row may be in several clusters.
 Grouping = tuple[NDArray[Any], BoolArray | None]
@@ -19,47 +20,215 @@ Grouping = tuple[NDArray[Any], BoolArray | None]
 #: Groupings are scored in at most so many principal directions, and at most one per ten rows.
 MOST_DIRECTIONS = 100
 ROWS_PER_DIRECTION = 10
-#: Within-cluster scatter is shrunk towards a ball by this share.
-RIDGE = 0.01
-TINY = 1e-9
+#: Of tables with more columns than that only the directions with so much of the variance are
+#: scored: each direction is a choice that has to be paid for, and curves and pictures have few.
+MOST_VARIANCE = 0.95
+#: Directions narrower than this share of the mean variance count as so wide.
+RIDGE = 0.005
+#: … but not where the directions themselves are asked for, down to this share of that.
+UNDONE = 0.1
+#: Columns with fewer distinct values than this share of the rows are rounded.
+MOST_DISTINCT = 0.5
 #: Spreads are floored at this share of a direction's own.
 SMALLEST_SPREAD = 0.02
 #: What a grouping in two halves tells; less does not raise the score of a grouping.
 LEAST_ENTROPY = float(np.log(2))
+#: Nats per row that are lost if one even stretch is told as several normal clouds (the halves of a
+#: normal cloud lose 0.19). A grouping is better than no grouping as far as it loses less.
+SLICED = 0.5 * float(np.log(2 * np.pi * np.e / 12))
+#: Entropy of a standard normal.
+NORMAL = 0.5 * float(np.log(2 * np.pi * np.e))
 #: Clusters with a smaller share of the rows, or fewer rows, count as noise.
 
 
 @dataclass(frozen=True, eq=False)
 class Separation:
-    """Result of :func:`separation`.
+    """How clearly a grouping stands out.
 
     Attributes
     ----------
     gain : float
-        Nats per row by which the clusters describe the rows, each row by its own, better than one
-        normal distribution, in the directions that tell them apart, less the cost of their
-        parameters.
+        Nats per row by which the clusters describe the rows, each row by its own, better than the
+        best density with one hump in each direction that tells them apart, less the cost of their
+        parameters, and compared with what slices of one cloud would give.
     entropy : float
         Nats per row that the cluster's number itself tells.
     basis : array of shape (n_features, d)
         Directions that tell the clusters apart, the most telling first.
     ratios : array of shape (d,)
         Spread between clusters to spread within them in these directions.
+    over_normal : float
+        The gain over one normal distribution in the place of one hump.
+    sliced : float
+        What of the gain comes from the comparison with slices.
     """
 
     gain: float
     entropy: float
     basis: FloatArray
     ratios: FloatArray
+    over_normal: float = -np.inf
+    sliced: float = SLICED
 
     @property
     def score(self) -> float:
         """Gain per nat told: does not reward a product of two groupings over either."""
-        return self.gain / max(self.entropy, LEAST_ENTROPY)
+        return float(per_nat(self.gain, self.entropy, self.sliced))
+
+    @property
+    def normal_score(self) -> float:
+        """The same of the gain over one normal distribution."""
+        return float(per_nat(self.over_normal, self.entropy))
+
+
+def per_nat(gain: Any, entropy: Any, sliced: float = SLICED) -> Any:
+    """Gain, not compared with slices, per nat that labels tell; 0 is what two slices have.
+
+    >>> round(float(per_nat(0.0, LEAST_ENTROPY)), 6)
+    0.0
+    """
+    return (gain - sliced) / np.maximum(entropy, LEAST_ENTROPY) + sliced / LEAST_ENTROPY
+
+
+class Separations(NamedTuple):
+    """Result of :func:`separations`, for each of many labellings of one table.
+
+    Attributes
+    ----------
+    gain, over_normal, entropy : arrays of shape (m,)
+        See :class:`Separation`.
+    dims : int array of shape (m,)
+        Directions that tell the groups apart.
+    vectors : array of shape (m, d, most dims)
+        These directions, 0 beyond ``dims``.
+    ratios : array of shape (m, most dims)
+    seen : array of shape (m, n, most dims)
+        The rows along these directions.
+    centres, spreads : arrays of shape (m, K, most dims)
+        Of the groups; spreads are variances.
+    shares : array of shape (m, K)
+        Of the rows.
+    """
+
+    gain: FloatArray
+    over_normal: FloatArray
+    entropy: FloatArray
+    dims: IndexArray
+    vectors: FloatArray
+    ratios: FloatArray
+    seen: FloatArray
+    centres: FloatArray
+    spreads: FloatArray
+    shares: FloatArray
+
+    @property
+    def score(self) -> FloatArray:
+        """Gain per nat told."""
+        return np.asarray(per_nat(self.gain, self.entropy))
+
+    @property
+    def normal_score(self) -> FloatArray:
+        """Gain over one normal distribution per nat told."""
+        return np.asarray(per_nat(self.over_normal, self.entropy))
+
+    def likeliest(self) -> IndexArray:
+        """For every labelling and row, the group under which the row is likeliest."""
+        weights = 1.0 / self.spreads
+        # (x - c)^2 / v, summed over directions, as products.
+        away = np.square(self.seen) @ weights.transpose(0, 2, 1)
+        away -= 2 * (self.seen @ (weights * self.centres).transpose(0, 2, 1))
+        away += (weights * np.square(self.centres)).sum(axis=2)[:, None, :]
+        away += np.log(self.spreads).sum(axis=2)[:, None, :]
+        away -= 2 * np.log(np.where(self.shares > 0, self.shares, 1e-300))[:, None, :]
+        return np.asarray(away.argmin(axis=2))
+
+
+def separations(Y: FloatArray, labels: IntArray, n_groups: int) -> Separations:
+    """Separation of many labellings of one table, in closed form from the groups' moments.
+
+    Parameters
+    ----------
+    Y : array of shape (n, d)
+        White: of mean 0, with the identity as covariance. The directions that tell groups apart
+        are then those in which their means spread most.
+    labels : int array of shape (m, n)
+        From 0 on.
+    n_groups : int
+        More than the largest label.
+    """
+    n, d = Y.shape
+    member = (labels[:, None, :] == np.arange(n_groups)[:, None]).astype(np.float64)
+    counts = member.sum(axis=2)
+    shares = counts / n
+    means = (member.reshape(-1, n) @ Y).reshape(len(labels), n_groups, d)
+    means /= np.maximum(counts, 1.0)[..., None]
+    weighted = np.sqrt(shares)[..., None] * means
+    if n_groups <= d:
+        explained, left = np.linalg.eigh(weighted @ weighted.transpose(0, 2, 1))
+        explained, left = explained[:, ::-1], left[..., ::-1]
+        vectors = weighted.transpose(0, 2, 1) @ left
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=1), 1e-300)[:, None, :]
+    else:
+        explained, vectors = np.linalg.eigh(weighted.transpose(0, 2, 1) @ weighted)
+        explained, vectors = explained[:, ::-1], vectors[..., ::-1]
+    explained = np.clip(explained, 0.0, 1 - 1e-6)
+    ratios = explained / (1 - explained)
+    present = (counts > 0).sum(axis=1)
+    dims = telling(ratios, n, d, present)
+    most = int(dims.max(initial=1))
+    used = np.arange(most) < dims[:, None]
+    vectors = _oriented(vectors[..., :most]) * used[:, None, :]
+    seen = Y @ vectors
+    squares = np.square(seen)
+    overall = np.where(used, np.maximum(squares.mean(axis=1), 1e-300), 1.0)
+    centres = means @ vectors
+    spreads = (member @ squares) / np.maximum(counts, 1.0)[..., None] - np.square(centres)
+    floor = SMALLEST_SPREAD**2 * overall
+    # Groups are told apart by where they lie, not by how wide they are: the spread within them is
+    # one for all. (With spreads of their own, one cloud whose noise grows would be several.)
+    within = np.maximum((shares[..., None] * spreads).sum(axis=1), floor)
+    spreads = np.where(used[:, None, :], np.maximum(spreads, floor[:, None, :]), 1.0)
+    # Each row by its own group: groups that run into each other gain less, though they may fit
+    # the density as well.
+    told = np.log(np.where(shares > 0, shares, 1.0))
+    gain = (shares * told).sum(axis=1)
+    gain -= 0.5 * np.where(used, np.log(within) + 1.0, 0.0).sum(axis=1)
+    gain += 0.5 * np.log(overall).sum(axis=1) + 0.5 * dims
+    # Means and shares of all groups but one, and the choice of the directions.
+    parameters = (present - 1) * (dims + 1) + dims * (d - dims)
+    gain += SLICED - 0.5 * parameters * np.log(n) / n
+    gain = np.where(present > 1, gain, 0.0)
+    humped = gain - _hump_gain(seen, overall, used)
+    entropy = -(shares * told).sum(axis=1)
+    return Separations(
+        np.where(present > 1, humped, 0.0), gain, entropy, dims, vectors,
+        ratios[:, :most], seen, centres, spreads, shares,
+    )  # fmt: skip
+
+
+def _oriented(vectors: FloatArray) -> FloatArray:
+    """The same directions, each with its largest component positive."""
+    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None, :], axis=1)
+    return np.where(largest < 0, -vectors, vectors)
+
+
+def _hump_gain(seen: FloatArray, overall: FloatArray, used: BoolArray) -> FloatArray:
+    """Nats per row by which one hump in each direction describes rows better than one normal."""
+    m, n, most = seen.shape
+    samples = np.sort(seen.transpose(0, 2, 1).reshape(m * most, n), axis=1)
+    samples /= np.sqrt(overall).reshape(-1, 1)
+    told = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, 0.5 * float(np.log(n)))
+    better = np.maximum(told + NORMAL, 0.0).reshape(m, most)
+    return np.asarray(np.where(used, better, 0.0).sum(axis=1))
+
+
+def rows_per_block(n_rows: int) -> int:
+    """Rows in a block of a density with one hump; there are about twice the root of n blocks."""
+    return max(2, round(float(np.sqrt(n_rows)) / 2))
 
 
 class GroupingScorer:
-    """GroupingScorers many groupings of one table.
+    """Scores many groupings of one table.
 
     The levels of a nominal column make its indicators pile up in points, and so do the values of a
     number that has few of them, which would stand out however little they mean. So much noise is
@@ -73,16 +242,19 @@ class GroupingScorer:
         Scaled, without missing values.
     few_valued : int array
         Those of the columns that take few values: indicators of levels, and numbers with few.
+    all_directions : bool, default=False
+        Whether directions of little variance are kept: they were left out before.
     """
 
-    def __init__(self, X: FloatArray, few_valued: IndexArray | None = None) -> None:
+    def __init__(
+        self, X: FloatArray, few_valued: IndexArray | None = None, *, all_directions: bool = False
+    ) -> None:
         centred = X - X.mean(axis=0)
         if few_valued is not None and len(few_valued):
-            noise = np.random.default_rng(0).normal(size=(len(X), len(few_valued)))
-            # Two levels are apart by their height in each of two columns.
-            steps = np.array([largest_step(X[:, j]) for j in few_valued])
-            centred[:, few_valued] += steps / np.sqrt(2) * noise
-            centred -= centred.mean(axis=0)
+            centred[:, few_valued] = _blurred(centred[:, few_valued])
+        if not all_directions:
+            rounded = np.setdiff1d(np.arange(X.shape[1]), [] if few_valued is None else few_valued)
+            centred[:, rounded] = dithered(centred[:, rounded])
         n_rows, n_columns = X.shape
         most = max(1, min(n_columns, MOST_DIRECTIONS, n_rows // ROWS_PER_DIRECTION))
         #: Whether the columns scored are those of the table.
@@ -92,17 +264,26 @@ class GroupingScorer:
         else:
             self.directions = principal_directions(centred, most)
         self.Z = centred @ self.directions
+        if not self.has_columns and not all_directions:
+            self._keep_telling(float(np.square(centred).sum()))
+        self.Y, self._white = whitened(self.Z)
         self._known: dict[bytes, Separation] = {}
+
+    def _keep_telling(self, total: float) -> None:
+        """Leave the last principal directions out, which together hold little of the variance."""
+        held = np.cumsum(np.square(self.Z).sum(axis=0))
+        kept = int(np.searchsorted(held, MOST_VARIANCE * min(total, float(held[-1])))) + 1
+        self.directions = self.directions[:, :kept]
+        self.Z = np.ascontiguousarray(self.Z[:, :kept])
 
     def like(self, Z: FloatArray) -> GroupingScorer:
         """A scorer of this kind for another table."""
-        return GroupingScorer(Z)
+        return GroupingScorer(Z, all_directions=True)
 
     def rest(self, groupings: Sequence[Grouping]) -> GroupingScorer:
         """A scorer of what groupings leave of the table."""
-        return GroupingScorer(
-            project_out(self.Z, *(self(*grouping).basis for grouping in groupings))
-        )
+        bases = (self.directions.T @ self(*grouping).basis for grouping in groupings)
+        return GroupingScorer(project_out(self.Z, *bases), all_directions=True)
 
     def __call__(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
         """Separation of the clusters that these labels name; -1 is noise.
@@ -115,60 +296,90 @@ class GroupingScorer:
         return self._known[key]
 
     def _separation(self, labels: NDArray[Any]) -> Separation:
-        numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-        fewest = smallest_cluster(len(labels))
-        kept = np.flatnonzero((numbers >= 0) & (sizes >= fewest))
-        if len(kept) == 0 or (len(kept) == 1 and (labels >= 0).all()):
-            return Separation(0.0, 0.0, np.zeros((len(self.directions), 0)), np.zeros(0))
-        place = np.full(len(numbers), len(kept))
-        place[kept] = np.arange(len(kept))
-        groups = place[inverse]  # the last one, if there, is the background
-        has_noise = bool((groups == len(kept)).any())
-        return self._scored(self.Z, groups, len(kept), has_noise)
+        groups, n_clusters = in_earnest(labels)
+        if n_clusters == 0 or (n_clusters == 1 and (groups == 0).all()):
+            return Separation(0.0, 0.0, np.zeros((len(self.directions), 0)), np.zeros(0), 0.0)
+        found = separations(self.Y, groups[None], int(groups.max()) + 1)
+        return self.separation_of(found, 0)
 
-    def _scored(
-        self, Z: FloatArray, groups: IndexArray, n_clusters: int, has_noise: bool
-    ) -> Separation:
-        n_rows = len(Z)
-        n_groups = n_clusters + has_noise
-        member = np.zeros((n_groups, n_rows))
-        member[groups, np.arange(n_rows)] = 1.0
-        sizes = member.sum(axis=1)
-        means = (member @ Z) / sizes[:, None]
-        total = Z.T @ Z
-        between = (means.T * sizes) @ means
-        within = total - between
-        ball = RIDGE * np.trace(within) / len(within)
-        if not ball > TINY * np.trace(total):
-            # All rows of a cluster in one point, or nothing left to see.
-            ball = max(TINY * np.trace(total), TINY)
-        within += ball * np.eye(len(within))
-        dims = min(n_groups - 1, Z.shape[1])
-        ratios, vectors = eigh(between, within, subset_by_index=[Z.shape[1] - dims, Z.shape[1] - 1])
-        ratios = np.maximum(ratios[::-1], 0.0)
-        dims = telling(ratios, n_rows, Z.shape[1], n_groups)
-        vectors = vectors[:, ::-1][:, :dims]
-        vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
-        seen = Z @ vectors
-        overall = np.maximum(seen.var(axis=0), 1e-300)
-        centres = means @ vectors
-        logs = np.empty((n_groups, n_rows))
-        shares = sizes / n_rows
-        for k in range(n_groups):
-            spread = np.square(seen[groups == k] - centres[k]).mean(axis=0)
-            spread = np.maximum(spread, SMALLEST_SPREAD**2 * overall)
-            away = np.square(seen - centres[k]) / spread
-            logs[k] = np.log(shares[k]) - 0.5 * (away.sum(axis=1) + np.log(spread).sum())
-        alone = -0.5 * (np.square(seen) / overall).sum(axis=1) - 0.5 * np.log(overall).sum()
-        # Each row by its own cluster: clusters that run into each other gain less, though they may
-        # fit the density as well.
-        gain = float((logs[groups, np.arange(n_rows)] - alone).mean())
-        # Means, spreads and shares of all groups but one, and the choice of the directions.
-        parameters = (n_groups - 1) * (2 * dims + 1) + dims * (Z.shape[1] - dims)
-        gain -= 0.5 * parameters * np.log(n_rows) / n_rows
-        entropy = float(-(shares * np.log(shares)).sum())
+    def separation_of(self, found: Separations, place: int) -> Separation:
+        """One of many separations, with its directions in the columns of the table."""
+        dims = int(found.dims[place])
+        vectors = self._white @ found.vectors[place][:, :dims]
         basis, _ = np.linalg.qr(self.directions @ vectors)
-        return Separation(gain, entropy, basis, ratios[:dims])
+        return Separation(
+            float(found.gain[place]),
+            float(found.entropy[place]),
+            basis,
+            found.ratios[place][:dims],
+            float(found.over_normal[place]),
+        )
+
+
+def in_earnest(labels: NDArray[Any]) -> tuple[IntArray, int]:
+    """Labels from 0 on with noise and clusters that are too small as a last group, and how many.
+
+    >>> groups, n_clusters = in_earnest(np.array([7] * 5 + [2] * 4 + [-1, 5]))
+    >>> groups.tolist(), n_clusters
+    ([1, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2], 2)
+    """
+    numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    kept = np.flatnonzero((numbers >= 0) & (sizes >= smallest_cluster(len(labels))))
+    place = np.full(len(numbers), len(kept))
+    place[kept] = np.arange(len(kept))
+    return place[inverse.ravel()], len(kept)
+
+
+def whitened(Z: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centred columns turned and scaled to unit covariance; and back, directions that tell.
+
+    Narrow directions are widened a little, so that they don't take part by chance. The second
+    matrix takes directions among the white columns to those of the given ones in which groups are
+    told apart (Fisher's), with that undone.
+    """
+    products = Z.T @ Z / len(Z)
+    values, vectors = np.linalg.eigh(products)
+    values = np.maximum(values, 0.0)
+    wide = values + max(RIDGE * float(values.mean()), 1e-300)
+    told = np.maximum(values, UNDONE * (wide - values))
+    return Z @ (vectors / np.sqrt(wide)), vectors * (np.sqrt(wide) / told)
+
+
+def _blurred(columns: FloatArray) -> FloatArray:
+    """Centred columns of few values with noise as large as their steps, as wide as before."""
+    noise = np.random.default_rng(0).normal(size=columns.shape)
+    # Two levels are apart by their height in each of two columns.
+    steps = np.array([largest_step(column) for column in columns.T])
+    blurred = columns + steps / np.sqrt(2) * noise
+    blurred -= blurred.mean(axis=0)
+    return np.asarray(blurred * (columns.std(axis=0) / np.maximum(blurred.std(axis=0), 1e-300)))
+
+
+def dithered(columns: FloatArray) -> FloatArray:
+    """Centred columns with rounded values spread over what they were rounded from.
+
+    A number that was rounded lies anywhere between the middles of the gaps to the next values.
+    Rows of one value are no group because they share it.
+
+    >>> spread = dithered(np.repeat([-1.0, 0.0, 1.0], 50)[:, None])
+    >>> len(np.unique(spread)), np.round(np.ptp(spread) / 3, 1)
+    (150, np.float64(1.0))
+    """
+    places: FloatArray | None = None
+    spread = columns
+    for j in range(columns.shape[1]):
+        values, which = np.unique(columns[:, j], return_inverse=True)
+        if not 1 < len(values) <= MOST_DISTINCT * len(columns):
+            continue
+        if places is None:
+            places = np.random.default_rng(0).random(columns.shape)
+            spread = columns.copy()
+        middles = 0.5 * (values[1:] + values[:-1])
+        # The outermost are as far out as in.
+        low = np.concatenate([[2 * values[0] - middles[0]], middles])
+        high = np.concatenate([middles, [2 * values[-1] - middles[-1]]])
+        spread[:, j] = low[which] + (high - low)[which] * places[:, j]
+    return spread - spread.mean(axis=0) if places is not None else spread
 
 
 def largest_step(column: FloatArray) -> float:
@@ -183,8 +394,10 @@ def largest_step(column: FloatArray) -> float:
     return float(np.diff(often).max(initial=0.0)) or float(np.ptp(column))
 
 
-def telling(ratios: FloatArray, n_rows: int, n_columns: int, n_groups: int) -> int:
-    """How many discriminating directions tell the groups apart by more than chance; at least one.
+def telling(
+    ratios: FloatArray, n_rows: int, n_columns: int, n_groups: IndexArray | int
+) -> IndexArray:
+    """How many discriminating directions tell groups apart by more than chance; at least one.
 
     Each further one must raise the likelihood by more than its parameters cost (BIC). Groups whose
     means lie in a plane need two directions, however many they are; a third one would be noise, or
@@ -192,16 +405,20 @@ def telling(ratios: FloatArray, n_rows: int, n_columns: int, n_groups: int) -> i
 
     Parameters
     ----------
-    ratios : array
+    ratios : array of shape (..., d)
         Spread between groups to spread within, per direction, falling.
+    n_rows, n_columns : int
+    n_groups : int or int array
+        For each set of ratios.
 
-    >>> telling(np.array([9.0, 4.0, 0.02]), 300, 10, 4)
+    >>> int(telling(np.array([9.0, 4.0, 0.02]), 300, 10, 4))
     2
     """
-    place = np.arange(len(ratios))
-    price = (n_columns + n_groups - 2 - 2 * place) * np.log(n_rows)
-    worth = n_rows * np.log1p(ratios) > price
-    return max(1, int(np.argmin(worth)) if not worth.all() else len(worth))
+    place = np.arange(ratios.shape[-1])
+    groups = np.asarray(n_groups)[..., None]
+    price = (n_columns + groups - 2 - 2 * place) * np.log(n_rows)
+    worth = (n_rows * np.log1p(ratios) > price) & (place < np.minimum(groups - 1, n_columns))
+    return np.maximum(np.cumprod(worth, axis=-1).sum(axis=-1), 1)
 
 
 def principal_directions(centred: FloatArray, most: int) -> FloatArray:

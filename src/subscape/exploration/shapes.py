@@ -16,10 +16,10 @@ from subscape.parallel.threads import one_thread
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
 from subscape.validation.max_statistic import ENOUGH_REACHED, SURE, gumbel_p_value
 from subscape.validation.nulls import NullModel
-from subscape.validation.valleys import CurveNull
+from subscape.validation.valleys import CurveNull, is_bent
 
 #: Shapes are looked for in at most so many rows, and among so many columns.
-MOST_ROWS = 2000
+MOST_ROWS = 1000
 MOST_COLUMNS = 200
 #: Gaps are looked for in all columns together if they are no more than this, and in so many
 #: principal directions.
@@ -128,6 +128,7 @@ def find_shapes(
     n_tables: int = 40,
     seed: int = 0,
     tell: Callable[[int, int], Any] | None = None,
+    is_known: Callable[[IntArray], bool] | None = None,
 ) -> Shapes:
     """Search a table for groups of any shape, and hold them against tables without.
 
@@ -144,6 +145,9 @@ def find_shapes(
     seed : int
     tell : callable, optional
         Called with the number of tables done and their largest number.
+    is_known : callable, optional
+        Whether labels tell nothing new; if so, tables without groups are not asked, and the
+        p-value is 1.
 
     Returns
     -------
@@ -163,6 +167,11 @@ def find_shapes(
     searched = table[rows]
     with one_thread():
         best = search_shapes(searched)
+        if is_known is not None:
+            first = _chosen(searched, best, 0.0, 1.0, rng), _chosen(searched, best, 1.0, 0.0, rng)
+            if all(is_known(_for_all(table, rows, one.labels, one.basis)) for one in first):
+                nothing = np.zeros(len(table), dtype=np.int64)
+                return Shapes(nothing, "valleys", first[0].basis, (), 0.0, 1.0)
         maxima = _null_scores(searched, best, n_tables, seed, tell)
         p_valley, p_gap = _p_values(best, maxima)
         found = _chosen(searched, best, p_valley, p_gap, rng)
@@ -184,10 +193,9 @@ def _null_scores(
     if best.valley <= 0 and best.gap <= 0:
         return {}
     basis = best.view.place.basis if best.view is not None else best.place
-    models: dict[str, Any] = {
-        "unimodal": NullModel(table, "unimodal"),
-        "curve": CurveNull(table, basis),
-    }
+    models: dict[str, Any] = {"unimodal": NullModel(table, "unimodal")}
+    if basis is None or basis.shape[1] < 2 or is_bent(table @ basis):
+        models["curve"] = CurveNull(table, basis)
     maxima: dict[str, tuple[list[float], list[float]]] = {kind: ([], []) for kind in models}
     for number in range(n_tables):
         for place, (kind, model) in enumerate(models.items()):

@@ -8,15 +8,18 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from subscape.arrays.row_values import handed_out
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import FileFormatError, SubscapeError, count
 from subscape.core.markup import card
+from subscape.core.plain_values import frame_of
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.archive import load, read_arrays, save
 from subscape.files.atomic import write_atomically, write_text_atomically
@@ -28,6 +31,7 @@ from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL
 from .explain import FeatureFact
 from .levels import Merge, labels_at, recommended_level
 from .new_rows import new_rows, read_as_explored
+from .parted_tables import PartedTable, is_parted
 from .power import Power
 from .preparation import Recipe
 from .rule import Rule
@@ -75,7 +79,7 @@ class View:
         How much of the grouping is explained by which cells are missing, from 0 to 1.
     rule : Rule
         For rows that were not searched and for new ones.
-    idea : {"clouds", "boxes", "classes", "shapes"}
+    idea : {"clouds", "boxes", "classes", "shapes", "nested"}
         What a group is here: a cloud in some directions, narrow in features of its own, a class
         within which the columns are independent, or of any shape, parted by valleys or gaps.
     idea_note : str
@@ -86,6 +90,8 @@ class View:
         Tables without groups that it was held against, and ideas of a group that were tried: its
         p-value is multiplied by their number, and counting alone reaches no less than ``n_ideas /
         (n_tables + 1)``.
+    names : tuple of str
+        What somebody calls the clusters (:meth:`Study.renamed`); empty if nobody did.
 
     See Also
     --------
@@ -115,6 +121,17 @@ class View:
     merges: tuple[Merge, ...] = ()
     n_tables: int = 0
     n_ideas: int = 1
+    names: tuple[str, ...] = ()
+
+    def called(self, cluster: int) -> str:
+        """What a cluster is called: the name that somebody gave it, else its number from 1.
+
+        Returns
+        -------
+        str
+            Such as ``cluster 2`` or ``cluster 2 (young)``.
+        """
+        return (self.names[cluster] if self.names else "") or str(cluster + 1)
 
     @property
     def is_fitted(self) -> bool:
@@ -176,7 +193,13 @@ class View:
         return self.missing_redundancy > 0.5
 
     def telling_features(self, most: int = 4) -> list[str]:
-        """The features that tell most about the clusters, over all of them."""
+        """The features that tell most about the clusters, over all of them.
+
+        Returns
+        -------
+        list of str
+            At most ``most`` names, the most telling first.
+        """
         sums: dict[str, float] = {}
         for size, listed in zip(self.clustering.sizes, self.facts, strict=True):
             for fact in listed:
@@ -307,6 +330,11 @@ class Study:
     asked : View or None
         The grouping into a number of clusters that somebody asked for, whatever it is worth; it is
         none of the views.
+    value_features : tuple of str
+    values : array of shape (n_shown, n_value_features)
+        Values of the most telling numeric features, for the pictures of the shown rows.
+    part_lengths : tuple of int
+        Of a table in parts, the rows of each; labels are then kept in parts, too.
 
     See Also
     --------
@@ -337,6 +365,9 @@ class Study:
     power: Power | None = None
     curve_chance: tuple[float, ...] = ()
     asked: View | None = None
+    value_features: tuple[str, ...] = ()
+    values: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    part_lengths: tuple[int, ...] = ()
     folder: str | None = field(default=None, compare=False)
 
     #: Views with a larger p-value are no better than chance.
@@ -365,13 +396,25 @@ class Study:
         return self.views[number - 1]
 
     def label_matrix(self) -> IntArray:
-        """Labels of all rows, one column per view."""
+        """Labels of all rows, one column per view.
+
+        Returns
+        -------
+        array of shape (n_rows, number of views)
+            Labels from 0; -1 for rows in no cluster.
+        """
         if not self.views:
             return np.empty((self.shape[0], 0), dtype=np.int64)
         return np.column_stack([view.labels for view in self.views])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster of each view; clusters are counted from 1, as on the page."""
+        """One dictionary per cluster of each view; clusters are counted from 1, as on the page.
+
+        Returns
+        -------
+        list of dict
+            Ready for ``pandas.DataFrame``.
+        """
         records = []
         for view in self.views:
             for k in range(view.n_clusters):
@@ -380,6 +423,7 @@ class Study:
                     {
                         "view": view.number,
                         "cluster": k + 1,
+                        "name": view.names[k] if view.names else "",
                         "rows": int(view.clustering.sizes[k]),
                         "share": float(view.clustering.sizes[k] / self.shape[0]),
                         "stability": float(view.cluster_stability[k]),
@@ -393,11 +437,15 @@ class Study:
                 )
         return records
 
-    def to_frame(self) -> Any:
-        """The clusters of all views as a pandas data frame."""
-        import pandas as pd
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The clusters of all views as a data frame of pandas, "polars" or "pyarrow".
 
-        return pd.DataFrame.from_records(self.to_records())
+        Returns
+        -------
+        data frame
+            Of the library asked for, with the columns of :meth:`to_records`.
+        """
+        return frame_of(self.to_records(), library)
 
     def predict(self, X: Any, view: int = 1) -> IntArray:
         """The clusters of new rows in one view.
@@ -407,23 +455,73 @@ class Study:
         X : table, data frame, path or array with the columns of the table that was explored
             Columns are found by name and read as they were in that table: nominal levels by
             their text, else by their value (1 is a spelling of the level 01, and of True among
-            True and False). How many values match no level is told by a warning.
+            True and False). How many values match no level is told by a warning. Tables in parts,
+            such as a folder of Parquet files or a Dask array, are read in blocks.
         view : int, default=1
             Number of the view.
 
         Returns
         -------
         array of int
-            Cluster numbers, -1 for rows in none.
+            Cluster numbers, -1 for rows in none. A Dask array where the rows lie on a cluster.
         """
+        if is_parted(X):
+            found = PartedTable.of(X).assigned(self.recipes, self[view].rule).labels
+            return handed_out(found, np.int64)
         return self[view].rule(self.prepared(X))[0]
 
     def prepared(self, X: Any) -> FloatArray:
-        """New rows in the columns that were searched."""
-        found = new_rows(self.recipes, as_table(X, self.feature_names, self.table_schema))
+        """New rows in the columns that were searched.
+
+        Returns
+        -------
+        array of shape (rows of X, columns searched)
+        """
+        size = self.settings.get("library_size")
+        found = new_rows(self.recipes, as_table(X, self.feature_names, self.table_schema, size))
         for note in found.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
         return found.X
+
+    def renamed(self, names: Mapping[tuple[int, int], str]) -> Study:
+        """The same study with names for some of its clusters.
+
+        Names are kept by :meth:`save`, and stand in ``labels.csv``, in the words about the
+        clusters, on the page, and as categories in AnnData.
+
+        Parameters
+        ----------
+        names : mapping from (view, cluster) to str
+            Both counted from 1; an empty name takes one away.
+
+        Returns
+        -------
+        Study
+
+        Examples
+        --------
+        >>> from subscape.testing.studies import planted_study
+        >>> study = planted_study(60, n_clusters=(3, 2)).renamed({(1, 2): "young"})
+        >>> study[1].called(1), study[1].called(0)
+        ('young', '1')
+        >>> study[1].descriptions[1].partition(":")[0]
+        'cluster 2 (young)'
+        """
+        given = {key: " ".join(str(name).split()) for key, name in names.items()}
+        known = {view.number: view for view in all_views(self)}
+        for number, cluster in given:
+            if number not in known:
+                raise SubscapeError(
+                    f"there is no view {number}; the study has {count(len(self.views), 'view')}"
+                )
+            if not 1 <= cluster <= known[number].n_clusters:
+                raise SubscapeError(
+                    f"view {number} has {count(known[number].n_clusters, 'cluster')}, counted from "
+                    f"1; there is no {cluster}"
+                )
+        views = tuple(_renamed(view, given) for view in self.views)
+        asked = None if self.asked is None else _renamed(self.asked, given)
+        return replace(self, views=views, asked=asked)
 
     def write_anndata(self, adata: Any, key_added: str = "subscape") -> None:
         """Write the views into the AnnData object that was explored, in place.
@@ -432,8 +530,12 @@ class Study:
         none), ``adata.obs["subscape_view1_confidence"]``, ``adata.obsm["subscape_view1"]``
         (memberships, one column per cluster) and ``adata.varm["subscape_view1"]`` (how relevant
         each variable is to each cluster); ``adata.uns["subscape"]`` has the verdict, the trust in
-        every view, the clusters in words, and how they were found. What an earlier study wrote
-        under the same key is replaced.
+        every view, the clusters in words, and how they were found. The features of the clusters,
+        with false discovery rates, are in ``adata.uns["subscape_view1_markers"]`` in the layout of
+        scanpy's ``rank_genes_groups`` (``scanpy.pl.rank_genes_groups(adata,
+        key="subscape_view1_markers")`` and its sisters draw them), and those of view 1 also where
+        scanpy looks by itself, unless there is a table of somebody else. What an earlier study
+        wrote under the same key is replaced.
 
         Parameters
         ----------
@@ -481,7 +583,13 @@ class Study:
         )
 
     def save(self, folder: Any) -> Any:
-        """Write the study into a folder; see :func:`load_study`."""
+        """Write the study into a folder; see :func:`load_study`.
+
+        Returns
+        -------
+        Path
+            The folder.
+        """
         return save_study(self, folder)
 
     def __repr__(self) -> str:
@@ -500,14 +608,33 @@ class Study:
         return card("Study", self.verdict, head, lines, noun="view")
 
 
+def _renamed(view: View, given: Mapping[tuple[int, int], str]) -> View:
+    """A view with names for its clusters; no two clusters have the same."""
+    before = view.names or ("",) * view.n_clusters
+    names = tuple(given.get((view.number, k + 1), old) for k, old in enumerate(before))
+    twice = {name for name in names if name and names.count(name) > 1}
+    if twice:
+        raise SubscapeError(
+            f"two clusters of view {view.number} would be called {min(twice)!r}; give each a name "
+            "of its own"
+        )
+    words = []
+    for k, (old, new, text) in enumerate(zip(before, names, view.descriptions, strict=True)):
+        rest = text.removeprefix(f"cluster {k + 1}").removeprefix(f" ({old})" if old else "")
+        words.append(f"cluster {k + 1}{f' ({new})' if new else ''}{rest}")
+    return replace(view, names=names if any(names) else (), descriptions=tuple(words))
+
+
 def as_table(
     X: Any,
     names: tuple[str, ...] | None = None,
     schema: Sequence[Mapping[str, Any]] = (),
+    library_size: float | None = None,
 ) -> Table:
     """A table of whatever was given; plain arrays get the names of the features.
 
-    Files and frames are read by the ``schema`` of a table that was explored, if there is one.
+    Files and frames are read by the ``schema`` of a table that was explored, if there is one, and
+    counts brought to its library size.
     """
     if isinstance(X, Table):
         return X
@@ -515,7 +642,7 @@ def as_table(
         array = np.asarray(X)
         fits = names is not None and array.ndim == 2 and array.shape[1] == len(names)
         return Table.from_array(array, feature_names=names if fits else None)
-    return read_as_explored(X, schema)
+    return read_as_explored(X, schema, normalize=library_size or "auto")
 
 
 # -- A study in a folder: the views as clusterings, everything else as plain text and arrays -------
@@ -535,7 +662,7 @@ VIEW_TEXTS = (
     "n_ideas",
 )  # fmt: skip
 VIEW_NUMBERS = ("score", "p_value", "stability", "replication", "missing_redundancy")
-STUDY_ARRAYS = ("distances", "between_views", "searched_rows", "shown_rows")
+STUDY_ARRAYS = ("distances", "between_views", "searched_rows", "shown_rows", "values")
 
 
 def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
@@ -551,7 +678,10 @@ def save_study(study: Study, folder: str | os.PathLike[str]) -> Path:
         arrays |= {f"view{view.number}_{name}": getattr(view, name) for name in VIEW_ARRAYS}
         arrays |= {f"rule{view.number}_{name}": getattr(view.rule, name) for name in RULE_ARRAYS}
     _write(home / "views" / "arrays.npz", lambda stream: np.savez_compressed(stream, **arrays))
-    _write(home / "labels.csv", lambda stream: write_labels(study, stream))
+    if study.part_lengths:
+        write_label_parts(study, home / "labels")
+    else:
+        _write(home / "labels.csv", lambda stream: write_labels(study, stream))
     write_text_atomically(home / "clusters.csv", clusters_csv(study), force=True)
     timings = json.dumps({r.name: r.seconds for r in study.results})
     write_text_atomically(home / "timings.json", timings, force=True)
@@ -604,11 +734,13 @@ def _as_plain(study: Study) -> dict[str, Any]:
         "table_schema": study.table_schema,
         "shape": study.shape,
         "feature_names": study.feature_names,
+        "value_features": study.value_features,
         "row_names": study.row_names,
         "chance": study.chance,
         "curve_chance": study.curve_chance,
         "notes": study.notes,
         "settings": study.settings,
+        **({"part_lengths": study.part_lengths} if study.part_lengths else {}),
         "recipes": [vars(recipe) for recipe in study.recipes],
         "truth": study.truth,
         "is_provisional": study.is_provisional,
@@ -620,6 +752,7 @@ def _plain_view(view: View) -> dict[str, Any]:
         **{name: getattr(view, name) for name in VIEW_TEXTS},
         **{name: _number(getattr(view, name)) for name in VIEW_NUMBERS},
         "merges": [_plain(merge) for merge in view.merges],
+        "names": view.names,
         "rule_agreement": view.rule.agreement,
         "facts": [[_plain(fact) for fact in listed] for listed in view.facts],
     }
@@ -653,7 +786,9 @@ def _from_plain(
             Result(**result, seconds=float(seconds.get(result["name"], 0.0)))
             for result in kept["results"]
         ),
-        **{name: arrays[name] for name in STUDY_ARRAYS},
+        **{name: arrays[name] for name in STUDY_ARRAYS if name in arrays},
+        value_features=tuple(kept.get("value_features", ())),
+        part_lengths=tuple(kept.get("part_lengths", ())),
         failures=tuple((str(a), str(b)) for a, b in kept["failures"]),
         table_schema=tuple(kept["table_schema"]),
         shape=(int(kept["shape"][0]), int(kept["shape"][1])),
@@ -681,6 +816,7 @@ def _read_view(entry: dict[str, Any], arrays: dict[str, Any], home: Path) -> Vie
     return View(
         **told,
         clustering=load(home / "views" / f"view_{number}.subscape"),
+        names=tuple(entry.get("names", ())),
         facts=tuple(tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]),
         rule=rule,
         merges=tuple(_read_merge(merge) for merge in entry["merges"]),
@@ -702,7 +838,8 @@ def _read_fact(kept: dict[str, Any]) -> FeatureFact:
     numbers = ("low", "high", "overall_low", "overall_high", "effect")
     if kept["level"] is None:
         kept = kept | {name: float("nan") for name in numbers if kept[name] is None}
-    return FeatureFact(**kept)
+    drawn = {name: tuple(kept.get(name, ())) for name in ("bars", "overall_bars")}
+    return FeatureFact(**(kept | drawn))
 
 
 def _read_merge(kept: dict[str, Any]) -> Merge:
@@ -741,7 +878,8 @@ def write_labels(study: Study, stream: BinaryIO, *, levels: bool = False) -> Non
     for view in every_view:
         name = column_of(study, view)
         lower = view.levels[1:] if levels else ()
-        head += [name, f"{name}_confidence", *(f"{name}_at_{k}" for k in lower)]
+        head += [name, *([f"{name}_name"] * bool(view.names)), f"{name}_confidence"]
+        head += [f"{name}_at_{k}" for k in lower]
         merged.append([counted_from_1(view.at(k)) for k in lower])
     stream.write(_csv(head, []).encode())
     labels = [counted_from_1(view.labels) for view in every_view]
@@ -753,9 +891,39 @@ def write_labels(study: Study, stream: BinaryIO, *, levels: bool = False) -> Non
         numbered = [i + 1 for i in rows]
         columns = [[harmless(names[i]) for i in rows] if names is not None else numbered]
         for numbers, lower_levels, view in zip(labels, merged, every_view, strict=True):
-            columns += [numbers[part].tolist(), np.round(view.row_confidence[part], 4).tolist()]
+            own = numbers[part]
+            columns.append(own.tolist())
+            if view.names:
+                called = np.array(["", *map(harmless, view.names)], dtype=object)
+                columns.append(called[np.maximum(own, 0)].tolist())
+            columns.append(np.round(view.row_confidence[part], 4).tolist())
             columns += [level[part].tolist() for level in lower_levels]
         stream.write(_csv(None, zip(*columns, strict=True)).encode())
+
+
+def write_label_parts(study: Study, folder: Path) -> None:
+    """The same as Parquet files, a part for each part of the table, in its order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder.mkdir(parents=True, exist_ok=True)
+    views = all_views(study)
+    labels = [counted_from_1(view.labels).astype(np.int32) for view in views]
+    start = 0
+    for number, length in enumerate(study.part_lengths):
+        rows = slice(start, start + length)
+        columns: dict[str, Any] = {"row": np.arange(start + 1, start + length + 1)}
+        for own, view in zip(labels, views, strict=True):
+            name = column_of(study, view)
+            columns[name] = own[rows]
+            if view.names:
+                called = np.array(["", *view.names], dtype=object)
+                columns[f"{name}_name"] = called[np.maximum(own[rows], 0)]
+            columns[f"{name}_confidence"] = view.row_confidence[rows]
+        table = pa.table(columns)
+        path = folder / f"part-{number:05}.parquet"
+        _write(path, partial(pq.write_table, table))
+        start += length
 
 
 def counted_from_1(labels: IntArray) -> IntArray:
@@ -769,10 +937,11 @@ def counted_from_1(labels: IntArray) -> IntArray:
 
 def clusters_csv(study: Study) -> str:
     """One line per view, cluster and feature; clusters are counted from 1."""
+    has_names = any(view.names for view in study.views)
     head = [
         "view", "cluster", "rows", "stability", "p_value", "feature", "own", "information",
         "low", "high", "effect", "effect_low", "effect_high", "q_value", "level", "share",
-        "elsewhere", "imputed",
+        "elsewhere", "imputed", *(["name"] * has_names),
     ]  # fmt: skip
 
     def lines() -> Any:
@@ -788,6 +957,7 @@ def clusters_csv(study: Study) -> str:
                         _short(fact.effect_high), _short(fact.q_value),
                         "" if fact.level is None else harmless(fact.level),
                         _short(fact.share), _short(fact.elsewhere), _short(fact.imputed),
+                        *([harmless(view.names[k] if view.names else "")] * has_names),
                     ]  # fmt: skip
 
     return _csv(head, lines())

@@ -23,6 +23,7 @@ IDEAS = {
     "boxes": "boxes",
     "classes": "classes in levels",
     "shapes": "groups of any shape",
+    "nested": "groups within groups",
 }
 
 
@@ -36,7 +37,8 @@ def paragraphs(study: Study) -> tuple[str, ...]:
     honest = study.significant_views
     if study.is_provisional and not honest:
         found = count(len(study.views), "grouping")
-        return (f"Stopped early: {found} found so far, not yet held against chance.",)
+        when = "A first look" if study.settings.get("to_come") else "Stopped early"
+        return (f"{when}: {found} found so far, not yet held against chance.",)
     if not honest:
         more = [part for part in (searched(study), _power(study), _but_stable(study)) if part]
         return (_nothing(study), *([" ".join(more)] if more else []))

@@ -20,6 +20,8 @@ from .separation import GroupingScorer
 
 #: Candidates closer than this, on average, are the same grouping.
 SAME = 0.1
+#: Scores of one grouping may differ by so much, from the order of sums.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +41,8 @@ class Consensus:
     score, gain, entropy : float
         See :class:`subscape.exploration.separation.Separation`.
     basis : array
+    normal_score : float
+        The score over one normal distribution, where it counts.
     """
 
     members: list[Candidate]
@@ -50,6 +54,7 @@ class Consensus:
     gain: float
     entropy: float
     basis: FloatArray
+    normal_score: float = -np.inf
 
 
 def group(candidates: Sequence[Candidate], distances: FloatArray) -> list[list[int]]:
@@ -96,6 +101,7 @@ def consensus_of(
         gain=verdict.gain,
         entropy=verdict.entropy,
         basis=verdict.basis,
+        normal_score=verdict.normal_score,
     )
 
 
@@ -115,7 +121,14 @@ def ranked(
     chosen = choose_views(
         scorer, [view.labels for view in views], given, [view.memberships for view in views]
     )
-    return [replace(views[one.place], score=one.score) for one in chosen]
+    return [_with_score(views[one.place], one.score) for one in chosen]
+
+
+def _with_score(view: Consensus, score: float) -> Consensus:
+    """A view with its score in what the better ones leave of the table."""
+    # Of the gain over one normal distribution nothing is known there.
+    normal = view.normal_score if score >= view.score - ROUNDING else -np.inf
+    return replace(view, score=score, normal_score=normal)
 
 
 def in_order(view: Consensus) -> IndexArray:

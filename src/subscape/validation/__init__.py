@@ -16,6 +16,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "valleys": "CurveNull ValleyTest valley_test",
         "nulls": "NullModel null_table",
         "null_test": "Significance significance",
+        "valley_lines": "SplitTest split_test",
         "unimodality": "dip_statistic",
         "max_statistic": "max_statistic_test robust_scale",
         "selection": "Choice choose",

@@ -28,8 +28,8 @@ ENOUGH = 5
 FEWEST = 10
 SURE = 1e-4
 #: Starts per number of classes, on the table and on those drawn alike.
-N_INIT = 8
-MAX_ITER = 60
+N_INIT = 4
+MAX_ITER = 40
 TOL = 1e-4
 #: The search ends after so many steps that were of no use.
 PATIENCE = 2
@@ -278,6 +278,10 @@ class ClassTest:
 
         It is 1 if one or two traits describe the table better than any classes do: a trait that is
         not normal, say, differs from the tables without classes, too.
+
+        Returns
+        -------
+        float
         """
         if not self.evidence > 0:
             return 1.0

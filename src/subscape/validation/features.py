@@ -90,7 +90,13 @@ class FeatureTests:
     is_share: BoolArray
 
     def named(self, q: float = 0.05) -> list[list[int]]:
-        """For each cluster the columns that tell it, the largest effect first."""
+        """For each cluster the columns that tell it, the largest effect first.
+
+        Returns
+        -------
+        list of list of int
+            Positions of columns with a false discovery rate of at most ``q``.
+        """
         order = np.argsort(-np.abs(self.effect), axis=1, kind="stable")
         return [
             [int(j) for j in order[k] if self.q_value[k, j] <= q] for k in range(len(self.clusters))

@@ -57,7 +57,12 @@ class GapCurve(ShownAsTable):
     failures: tuple[str, ...] = field(default=())
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per number of clusters, ready for ``pandas.DataFrame``."""
+        """One dictionary per number of clusters, ready for ``pandas.DataFrame``.
+
+        Returns
+        -------
+        list of dict
+        """
         return [
             {
                 "n_clusters": int(k),

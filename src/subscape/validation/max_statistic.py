@@ -121,32 +121,50 @@ class NullMaxima:
         Best score of a single cluster against the rest on each.
     curve_maxima, curve_cluster_maxima : tuple of float
         The same on tables whose rows lie along a bent curve, where such were drawn.
+    normal_maxima, curve_normal_maxima : tuple of float
+        Best scores by the gain over one normal distribution, where these were asked for.
     """
 
     maxima: tuple[float, ...]
     cluster_maxima: tuple[float, ...]
     curve_maxima: tuple[float, ...] = ()
     curve_cluster_maxima: tuple[float, ...] = ()
+    normal_maxima: tuple[float, ...] = ()
+    curve_normal_maxima: tuple[float, ...] = ()
 
-    def p_value(self, score: float) -> float:
-        """Probability that chance alone reaches this score."""
-        return self._p_value(score, self.maxima, self.curve_maxima)
+    def p_value(self, score: float, normal_score: float = -np.inf) -> float:
+        """Probability that chance alone reaches this score.
+
+        With a second score, that over one normal distribution, twice the smaller probability.
+        """
+        found = self._p_value(score, self.maxima, self.curve_maxima)
+        if not self.normal_maxima or not normal_score > -np.inf:
+            return found
+        other = self._p_value(normal_score, self.normal_maxima, self.curve_normal_maxima)
+        return min(1.0, 2 * min(found, other))
 
     def cluster_p_value(self, score: float) -> float:
-        """The same for a single cluster; the maximum over all clusters is what it is held to."""
-        return self._p_value(score, self.cluster_maxima, self.curve_cluster_maxima)
+        """The same for a single cluster; the maximum over all clusters is what it is held to.
+
+        That the rows don't lie along one curve is what the view as a whole shows; of a cluster it
+        is asked whether it and the one next to it have two humps.
+        """
+        return self._p_value(score, self.cluster_maxima)
 
     @staticmethod
     def _p_value(score: float, *kinds: tuple[float, ...]) -> float:
         """What is claimed must beat every kind of table without groups."""
         return max((gumbel_p_value(score, maxima) for maxima in kinds if maxima), default=1.0)
 
-    def is_clear(self, score: float) -> bool:
+    def is_clear(self, score: float, normal_score: float = -np.inf) -> bool:
         """Whether more tables would hardly change the answer: surely chance, or surely not."""
-        reached = max(
-            sum(value >= score for value in maxima) for maxima in (self.maxima, self.curve_maxima)
-        )
-        return reached >= ENOUGH_REACHED or self.p_value(score) < SURE
+        both = [(score, self.maxima, self.curve_maxima)]
+        if self.normal_maxima and normal_score > -np.inf:
+            both.append((normal_score, self.normal_maxima, self.curve_normal_maxima))
+        reached = [
+            max(sum(value >= each for value in maxima) for maxima in kinds) for each, *kinds in both
+        ]
+        return min(reached) >= ENOUGH_REACHED or self.p_value(score, normal_score) < SURE
 
 
 def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:

@@ -89,11 +89,23 @@ class Significance(ShownAsTable):
         return self.clusterings[0][0]
 
     def significant_clusters(self, level: float = SIGNIFICANCE_LEVEL, run: int = 0) -> list[int]:
-        """Numbers of the clusters of a run whose p-value is at most ``level``."""
+        """Numbers of the clusters of a run whose p-value is at most ``level``.
+
+        Returns
+        -------
+        list of int
+            Counted from 0, over all clusterings of the run.
+        """
         return np.flatnonzero(self.cluster_p_values[run] <= level).tolist()
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster, ready for ``pandas.DataFrame``."""
+        """One dictionary per cluster, ready for ``pandas.DataFrame``.
+
+        Returns
+        -------
+        list of dict
+            Of run, cluster (both from 0), rows, dims, statistic, p_value and run_p_value.
+        """
         records = []
         for run, found in enumerate(self.clusterings):
             sizes = np.concatenate([np.asarray(one.sizes) for one in found])

@@ -108,6 +108,11 @@ class NullModel:
         Parameters
         ----------
         random_state : int, SeedSequence, Generator or None
+
+        Returns
+        -------
+        array
+            Of the shape of the table.
         """
         rng = np.random.default_rng(seed_sequence(random_state))
         if self.kind == "permuted":

@@ -377,14 +377,25 @@ class Choice(ShownAsTable):
         return setting_labels(self.settings)
 
     def ranking(self) -> list[int]:
-        """Settings from the best to the worst: the chosen one, then by value."""
+        """Settings from the best to the worst: the chosen one, then by value.
+
+        Returns
+        -------
+        list of int
+            Positions in ``settings``.
+        """
         sign = 1 if self.better == "low" else -1
         order = np.lexsort((np.arange(len(self.values)), sign * self.values))
         first = [] if self.chosen is None else [self.chosen]
         return first + [int(g) for g in order if g != self.chosen]
 
     def sentence(self) -> str:
-        """The choice in words."""
+        """The choice in words.
+
+        Returns
+        -------
+        str
+        """
         if self.chosen is None:
             return f"{self.by} chooses none of {count(len(self.settings), 'setting')}"
         text = f"{self.by} chooses {self.labels[self.chosen]} (first in {self.sure:.0%} of samples)"
@@ -394,7 +405,13 @@ class Choice(ShownAsTable):
         return f"{text}; runner-up {second}"
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per setting, the best first."""
+        """One dictionary per setting, the best first.
+
+        Returns
+        -------
+        list of dict
+            Ready for ``pandas.DataFrame``.
+        """
         records = []
         best = np.nan if self.chosen is None else self.values[self.chosen]
         for rank, g in enumerate(self.ranking()):
@@ -413,7 +430,12 @@ class Choice(ShownAsTable):
         return records
 
     def to_dict(self) -> dict[str, Any]:
-        """The records and the choice, as plain values that JSON can hold."""
+        """The records and the choice, as plain values that JSON can hold.
+
+        Returns
+        -------
+        dict
+        """
         best = self.best
         return {
             "by": self.by,
@@ -424,9 +446,15 @@ class Choice(ShownAsTable):
             "settings": without_nan(self.to_records()),
         }
 
-    def to_frame(self) -> Any:
-        """The records as a pandas data frame."""
-        return frame_of(self.to_records())
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The records as a data frame of pandas, "polars" or "pyarrow".
+
+        Returns
+        -------
+        data frame
+            Of the library asked for.
+        """
+        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         lines = [self.sentence()]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import dijkstra
+from scipy.special import logsumexp
 
 from subscape.core.types import FloatArray
 from subscape.finders.density.graph import density_graph
@@ -33,6 +34,11 @@ N_NULL = 39
 #: Parts of a curve whose means are compared with a line, and what they may leave of its rest.
 BEND_BINS = 12
 BENT = 0.5
+
+
+#: Spreads are at least this share of a column's own, and correlations that are kept.
+LEAST_SPREAD = 0.05
+KEPT_CORRELATION = 0.98
 
 
 class CurveNull:
@@ -106,6 +112,7 @@ class CurveNull:
         self._curve = _smoother(self._grid, place, self._width, self.closed) @ Z
         self._spreads = self._spread(self._grid, place, left)
         self._left = NullModel(left / spread, "unimodal")
+        self._residuals = left / spread
         ranks = (np.arange(n) + 0.5) / n
         if self.closed:
             # Evenly along the curve: else its bends and narrow places would be hills.
@@ -124,12 +131,41 @@ class CurveNull:
         smooth = _smoother(at, place, 2 * self._width, self.closed, lines=False)
         return np.sqrt(np.maximum(smooth @ np.square(left), 1e-6))
 
+    def log_density(self, X: ArrayLike) -> FloatArray:
+        """Log density of rows under the curve: many clouds along it, with its spreads.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_rows, n_columns)
+
+        Returns
+        -------
+        float array of shape (n_rows,)
+            In the units of the standardised table.
+        """
+        rows = (np.asarray(X, dtype=np.float64) - self._centre) / self._scale
+        ranks = (np.arange(len(self._places)) + 0.5) / len(self._places)
+        passed = np.interp(self._grid, np.sort(self._places), ranks)
+        edges = np.concatenate([[0.0], 0.5 * (passed[1:] + passed[:-1]), [1.0]])
+        return clouds_log_density(
+            rows,
+            np.maximum(np.diff(edges), 1e-6),
+            self._curve,
+            np.maximum(self._spreads, LEAST_SPREAD),
+            self._residuals,
+        )
+
     def draw(self, random_state: Any = None) -> FloatArray:
         """A new table.
 
         Parameters
         ----------
         random_state : int, SeedSequence, Generator or None
+
+        Returns
+        -------
+        array
+            Of the shape of the table.
         """
         rng = np.random.default_rng(seed_sequence(random_state))
         n, p = self.shape
@@ -142,6 +178,41 @@ class CurveNull:
             spread = np.interp(place, self._grid, self._spreads[:, j])
             drawn[:, j] = np.interp(place, self._grid, self._curve[:, j]) + spread * noise[:, j]
         return np.asarray(drawn * self._scale + self._centre)
+
+
+def clouds_log_density(
+    X: FloatArray,
+    weights: FloatArray,
+    centres: FloatArray,
+    spreads: FloatArray,
+    residuals: FloatArray,
+) -> FloatArray:
+    """Log density of rows under clouds that share the correlations within them.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    weights : array of shape (n_clouds,)
+    centres, spreads : arrays of shape (n_clouds, n_columns)
+    residuals : array of shape (m, n_columns)
+        Rows less their clouds' centres, in spreads: what the correlations are taken from.
+
+    Returns
+    -------
+    float array of shape (n_rows,)
+        Up to a constant that only the number of columns decides.
+    """
+    scaled = residuals / np.maximum(residuals.std(axis=0), 1e-300)
+    products = KEPT_CORRELATION * (scaled.T @ scaled) / len(scaled)
+    np.fill_diagonal(products, 1.0)
+    values, vectors = np.linalg.eigh(products)
+    values = np.maximum(values, 1 - KEPT_CORRELATION)
+    white = vectors / np.sqrt(values)
+    told = np.empty((len(X), len(centres)))
+    for k, (centre, spread) in enumerate(zip(centres, spreads, strict=True)):
+        away = np.square(((X - centre) / spread) @ white).sum(axis=1)
+        told[:, k] = np.log(weights[k]) - 0.5 * away - np.log(spread).sum()
+    return np.asarray(logsumexp(told, axis=1) - 0.5 * np.log(values).sum())
 
 
 def latent_trait(points: FloatArray) -> FloatArray:

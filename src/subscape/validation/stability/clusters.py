@@ -76,7 +76,13 @@ class ClusterStability(ShownAsTable):
         return 1.0 - float(_mean(self.distances[:, None])[0])
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster."""
+        """One dictionary per cluster.
+
+        Returns
+        -------
+        list of dict
+            Of cluster (from 0), stability, recovered, dissolved and reruns.
+        """
         columns = (self.stability, self.recovered, self.dissolved)
         reruns = (~np.isnan(self.jaccard)).sum(axis=0)
         return [
@@ -91,7 +97,13 @@ class ClusterStability(ShownAsTable):
         ]
 
     def to_dict(self) -> dict[str, Any]:
-        """The records and the whole, as plain values that JSON can hold."""
+        """The records and the whole, as plain values that JSON can hold.
+
+        Returns
+        -------
+        dict
+            Of whole, failed, clusters, distances and jaccard.
+        """
         return {
             "whole": without_nan(self.whole),
             "failed": self.n_failed,
@@ -100,9 +112,15 @@ class ClusterStability(ShownAsTable):
             "jaccard": without_nan(self.jaccard.tolist()),
         }
 
-    def to_frame(self) -> Any:
-        """The records as a pandas data frame."""
-        return frame_of(self.to_records())
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The records as a data frame of pandas, "polars" or "pyarrow".
+
+        Returns
+        -------
+        data frame
+            Of the library asked for.
+        """
+        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         head = f"stability {self.whole:.2f} over {len(self.distances)} reruns"
@@ -110,7 +128,7 @@ class ClusterStability(ShownAsTable):
             head += f" ({self.n_failed} failed)"
         lines = [
             f"  cluster {k}: {value:.2f}" if value == value else f"  cluster {k}: never sampled"
-            for k, value in enumerate(self.stability)
+            for k, value in enumerate(self.stability, 1)
         ]
         return "\n".join([head, *lines])
 

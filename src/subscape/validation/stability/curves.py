@@ -84,7 +84,7 @@ class StabilityCurve(ShownAsTable):
     n_clusters: FloatArray
     n_failed: IntArray
     n_empty: IntArray
-    details: dict[str, FloatArray] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
     runs: list[list[Run]] = field(default_factory=list, repr=False)
     distances: FloatArray | None = None
     clusters: list[ClusterStability | None] | None = None
@@ -101,7 +101,13 @@ class StabilityCurve(ShownAsTable):
         return setting_labels(self.settings)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per setting."""
+        """One dictionary per setting.
+
+        Returns
+        -------
+        list of dict
+            Ready for ``pandas.DataFrame``.
+        """
         records = []
         for g, setting in enumerate(self.settings):
             record = {name: plain(value) for name, value in setting.items()}
@@ -113,12 +119,17 @@ class StabilityCurve(ShownAsTable):
                 "failed": int(self.n_failed[g]),
                 "found_nothing": int(self.n_empty[g]),
             }
-            record |= {name: float(column[g]) for name, column in self.details.items()}
+            record |= {name: plain(column[g]) for name, column in self.details.items()}
             records.append(record | {"chosen": g == self.chosen})
         return records
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the runs, as plain values that JSON can hold."""
+        """Everything but the runs, as plain values that JSON can hold.
+
+        Returns
+        -------
+        dict
+        """
         return {
             "method": self.method,
             "rule": self.rule,
@@ -131,9 +142,15 @@ class StabilityCurve(ShownAsTable):
             and [None if one is None else one.to_dict() for one in self.clusters],
         }
 
-    def to_frame(self) -> Any:
-        """The records as a pandas data frame."""
-        return frame_of(self.to_records())
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The records as a data frame of pandas, "polars" or "pyarrow".
+
+        Returns
+        -------
+        data frame
+            Of the library asked for.
+        """
+        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         lines = [f"{self.method} ({self.better} is good)"]

@@ -6,7 +6,7 @@ Lange et al., Clest and Prediction Strength do the same and differ in what they 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.memberships import Memberships
 from subscape.core.types import FloatArray
+from subscape.measures.cells.distances import rnia
 from subscape.runs.store import Run, RunStore
 
 from .comparison import Comparison, Metric
@@ -31,7 +32,7 @@ from .resampling import (
     table_of,
     whole_number,
 )
-from .transfer import Rule, carried_over, rule_of
+from .transfer import Rule, carried_over, rule_of, rules_of
 
 #: A setting is well predicted from this strength on (the paper says 0.8 to 0.9).
 STRENGTH = 0.8
@@ -51,6 +52,24 @@ class Outcome(NamedTuple):
     runs: list[list[Run]]
 
 
+class Samples(NamedTuple):
+    """Splits of a table, and what a finder found in their parts with every setting."""
+
+    table: FloatArray
+    parts: list[Split]
+    runs: list[list[Run]]
+
+    def halves(self, rule: Rule) -> list[list[Halves]]:
+        """What the rule makes of the first part of every split, beside the second."""
+        return [
+            [
+                _halves(self.table, split, row[2 * i].clustering, row[2 * i + 1].clustering, rule)
+                for i, split in enumerate(self.parts)
+            ]
+            for row in self.runs
+        ]
+
+
 def lange_stability(
     finder: Any,
     X: ArrayLike,
@@ -58,7 +77,7 @@ def lange_stability(
     *,
     n_splits: int = 20,
     sampling: str = "rows",
-    transfer: str | Rule = "prototype",
+    transfer: str | Rule | Sequence[str | Rule] = "prototype",
     measure: Metric = "clustering_error",
     baseline: str = "permuted",
     mass: str | None = None,
@@ -82,10 +101,14 @@ def lange_stability(
     n_splits : int, default=20
     sampling : {"rows", "both"}, default="rows"
         "both" also draws 80 % of the columns for each split.
-    transfer : {"prototype", "neighbour"} or callable, default="prototype"
+    transfer : {"prototype", "neighbour", "discriminant", "tree", "best"}, callable or list, \
+            default="prototype"
         How a clustering is carried over: each row to the cluster that explains it best in the
-        cluster's subspace, to that of the nearest row, or ``rule(X, clustering, X_new)`` -> labels.
-        It should suit the finder.
+        cluster's subspace, to that of the nearest row, to the nearest mean in units of the
+        deviation within clusters, by a decision tree, or ``rule(X, clustering, X_new)`` -> labels.
+        It should suit the finder. Of several, or of all four ("best"), each setting keeps the one
+        with the smallest index, as the paper proposes, since a poor classifier is no fault of the
+        clustering.
     baseline : {"permuted", "uniform"}, default="permuted"
         Clusterings without information: both with their rows permuted, so that sizes and subspaces
         stay, or each row in a random cluster.
@@ -93,8 +116,9 @@ def lange_stability(
     Returns
     -------
     StabilityCurve
-        ``values`` is S/R; ``details`` has "distance" (S) and "baseline" (R). A setting that
-        finds a single cluster everywhere is trivially stable and never chosen.
+        ``values`` is S/R; ``details`` has "distance" (S), "baseline" (R) and, of several rules,
+        the "transfer" that was kept. A setting that finds a single cluster everywhere is trivially
+        stable and never chosen.
 
     References
     ----------
@@ -115,26 +139,51 @@ def lange_stability(
     compare = Comparison(measure, mass, overlap).check()
     settings = settings_of(finder, grid)
     work = Work(store, n_jobs, progress)
-    outcome = split_runs(finder, X, settings, n_splits, 0.5, sampling, transfer, random_state, work)
-    distances = np.array([[compare(*pair) for pair in row] for row in outcome.halves])
-    chance = np.random.default_rng(0)
-    random = np.array(
-        [[_uninformed(pair, baseline, chance, compare) for pair in row] for row in outcome.halves]
+    rules = rules_of(transfer)
+    samples = sampled_runs(finder, X, settings, n_splits, 0.5, sampling, random_state, work)
+    found = [_index(samples.halves(rule), compare, baseline) for rule in rules.values()]
+    # Where no rule gives a value, the first one stays.
+    values = np.stack([mean_of(each.replicates) for each in found])
+    kept = np.where(np.isnan(values), np.inf, values).argmin(axis=0)
+    places = np.arange(len(settings))
+    replicates, distances, level = (
+        np.stack([getattr(each, name) for each in found])[kept, places]
+        for name in ("replicates", "distance", "baseline")
     )
-    level = mean_of(random)
-    replicates = distances / np.where(level > 0, level, np.nan)[:, None]
-    several = counted(outcome.runs)["n_clusters"] > 1
+    details: dict[str, Any] = {"distance": distances, "baseline": level}
+    if len(rules) > 1:
+        details["transfer"] = np.array(list(rules), dtype=object)[kept]
+    several = counted(samples.runs)["n_clusters"] > 1
     usable = np.where(several, mean_of(replicates), np.nan)
     return curve_of(
         "Lange et al.",
         settings,
         replicates,
-        outcome.runs,
+        samples.runs,
         better="low",
         chosen=None if np.isnan(usable).all() else int(np.nanargmin(usable)),
         rule="the smallest normalised distance among settings with two clusters or more",
-        details={"distance": mean_of(distances), "baseline": level},
+        details=details,
     )
+
+
+class _Index(NamedTuple):
+    """The stability index of every setting, by split, and what it is made of."""
+
+    replicates: FloatArray
+    distance: FloatArray
+    baseline: FloatArray
+
+
+def _index(halves: list[list[Halves]], compare: Comparison, baseline: str) -> _Index:
+    distances = np.array([[compare(*pair) for pair in row] for row in halves])
+    chance = np.random.default_rng(0)
+    random = np.array(
+        [[_uninformed(pair, baseline, chance, compare) for pair in row] for row in halves]
+    )
+    level = mean_of(random)
+    replicates = distances / np.where(level > 0, level, np.nan)[:, None]
+    return _Index(replicates, mean_of(distances), level)
 
 
 def prediction_strength(
@@ -145,6 +194,7 @@ def prediction_strength(
     n_splits: int = 10,
     sampling: str = "rows",
     transfer: str | Rule = "prototype",
+    measure: str = "rows",
     threshold: float = STRENGTH,
     random_state: Any = 0,
     store: RunStore | str | os.PathLike[str] | None = None,
@@ -162,7 +212,11 @@ def prediction_strength(
     finder, X, grid, random_state, store, n_jobs, progress
         As in :func:`resampling_stability`.
     n_splits, sampling, transfer
-        As in :func:`lange_stability`.
+        As in :func:`lange_stability`; one rule only.
+    measure : {"rows", "cells"}, default="rows"
+        "rows" is the paper's: a pair counts if it is predicted to be together. "cells" sees
+        subspaces: it counts by the share of their subspaces that the two clusters have in common,
+        1 if these are the same, 0 if they share nothing.
     threshold : float, default=0.8
         The last setting of the grid whose mean plus one standard error reaches it is chosen: list
         the numbers of clusters in increasing order.
@@ -187,10 +241,13 @@ def prediction_strength(
     >>> prediction_strength(KMeans(n_init=3), X, grid, n_splits=3).best
     {'n_clusters': 3}
     """
+    if measure not in ("rows", "cells"):
+        raise SubscapeError(f'measure must be "rows" or "cells", got {measure!r}')
     settings = settings_of(finder, grid)
     work = Work(store, n_jobs, progress)
     outcome = split_runs(finder, X, settings, n_splits, 0.5, sampling, transfer, random_state, work)
-    strengths = np.array([[strength(*pair) for pair in row] for row in outcome.halves])
+    cells = measure == "cells"
+    strengths = np.array([[strength(*pair, cells) for pair in row] for row in outcome.halves])
     covered = np.array([[_both_cover(*pair) for pair in row] for row in outcome.halves])
     values = mean_of(strengths)
     number = np.maximum((~np.isnan(strengths)).sum(axis=1), 1)
@@ -216,6 +273,15 @@ def split_runs(
     sampling: str, transfer: str | Rule, random_state: Any, work: Work,
 ) -> Outcome:  # fmt: skip
     rule = rule_of(transfer)
+    found = sampled_runs(finder, X, settings, n_splits, share, sampling, random_state, work)
+    return Outcome(found.halves(rule), found.runs)
+
+
+def sampled_runs(
+    finder: Any, X: Any, settings: list[dict[str, Any]], n_splits: int, share: float,
+    sampling: str, random_state: Any, work: Work,
+) -> Samples:  # fmt: skip
+    """Both parts of every split clustered with every setting."""
     table = table_of(X, "stability")
     if hasattr(table, "tocsr"):
         raise TypeError("a clustering is carried over in dense tables only; pass X.toarray()")
@@ -223,15 +289,7 @@ def split_runs(
     drawing, seeds = seeds_from(random_state, 2 * n_splits)
     parts = splits(table.shape, n_splits, sampling=sampling, share=share, random_state=drawing)
     samples = [sample for split in parts for sample in split]
-    runs = run_grid(finder, X, settings, samples, seeds, work)
-    halves = [
-        [
-            _halves(table, split, row[2 * i].clustering, row[2 * i + 1].clustering, rule)
-            for i, split in enumerate(parts)
-        ]
-        for row in runs
-    ]
-    return Outcome(halves, runs)
+    return Samples(table, parts, run_grid(finder, X, settings, samples, seeds, work))
 
 
 def _halves(
@@ -273,12 +331,20 @@ def _scrambled(
     return SubspaceClustering(members.select(used), clustering.subspaces.select(used))
 
 
-def strength(predicted: SubspaceClustering | None, found: SubspaceClustering | None) -> float:
+def strength(
+    predicted: SubspaceClustering | None, found: SubspaceClustering | None, cells: bool = False
+) -> float:
     """Share of the pairs of the worst cluster of ``found`` that are predicted to be together.
+
+    With ``cells`` a pair counts by what the two clusters' subspaces have in common.
 
     >>> halves = [SubspaceClustering.from_labels(y) for y in ([0, 0, 1, 1, 1], [0, 0, 0, 1, 1])]
     >>> strength(*halves)  # 1 pair of 3 in the cluster of three rows
     0.3333333333333333
+    >>> one = SubspaceClustering.from_labels([0, 0, 0], masks=[[1, 1, 0]])
+    >>> two = SubspaceClustering.from_labels([0, 0, 0], masks=[[0, 1, 1]])
+    >>> strength(one, two), strength(one, two, cells=True)  # one of three features in common
+    (1.0, 0.3333333333333333)
     """
     if predicted is None or found is None:
         return float("nan")
@@ -289,9 +355,24 @@ def strength(predicted: SubspaceClustering | None, found: SubspaceClustering | N
         sizes = np.bincount(a[both & (b == j)])
         size = int(sizes.sum())
         if size > 1:
-            together = float((sizes * (sizes - 1)).sum() / (size * (size - 1)))
+            pairs = (sizes * (sizes - 1)).astype(np.float64)
+            if cells:
+                pairs = pairs * [
+                    in_common(predicted, c, found, j) if number else 0.0
+                    for c, number in enumerate(pairs)
+                ]
+            together = float(pairs.sum() / (size * (size - 1)))
             worst = together if np.isnan(worst) else min(worst, together)
     return float(worst)
+
+
+def in_common(a: SubspaceClustering, i: int, b: SubspaceClustering, j: int) -> float:
+    """Share of the subspaces of two clusters that both have, as one row's cells would be shared."""
+    one, other = (
+        SubspaceClustering(Memberships.from_rows([[0]], 1), side.subspaces.select(np.array([k])))
+        for side, k in ((a, i), (b, j))
+    )
+    return 1 - float(rnia(one, other))
 
 
 def _both_cover(predicted: SubspaceClustering | None, found: SubspaceClustering | None) -> float:

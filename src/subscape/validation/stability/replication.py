@@ -68,7 +68,13 @@ class Replication(ShownAsTable):
         return np.where(known.any(axis=0), sums / np.maximum(known.sum(axis=0), 1), np.nan)
 
     def to_records(self) -> list[dict[str, Any]]:
-        """One dictionary per cluster, ready for ``pandas.DataFrame``."""
+        """One dictionary per cluster, ready for ``pandas.DataFrame``.
+
+        Returns
+        -------
+        list of dict
+            Of cluster (from 0), rows and recovery.
+        """
         return [
             {"cluster": k, "rows": float(size), "recovery": float(mean)}
             for k, (size, mean) in enumerate(

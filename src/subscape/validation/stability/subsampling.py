@@ -67,6 +67,11 @@ class ResamplingStability(StabilityCurve):
         ----------
         order : {"sample", "parameter"}
             Whether the runs of a sample, or those of a setting, stand together (Fig. 6.5).
+
+        Returns
+        -------
+        distances, names
+            A symmetric array of shape (runs, runs), and a name for each run.
         """
         if order not in ("sample", "parameter"):
             raise SubscapeError(f'order must be "sample" or "parameter", got {order!r}')
@@ -84,7 +89,12 @@ class ResamplingStability(StabilityCurve):
         return distances_within(members, self.comparison, self.compare), names
 
     def effects(self) -> dict[str, float]:
-        """Mean distance between samples at equal settings, and between settings in one sample."""
+        """Mean distance between samples at equal settings, and between settings in one sample.
+
+        Returns
+        -------
+        dict of str to float
+        """
         between_settings = [
             distance(
                 Sampled.of_run(self.runs[g][s]), Sampled.of_run(self.runs[h][s]),

@@ -1,0 +1,198 @@
+"""Groups within groups: each cluster of a view that is sure is a table of its own, searched again.
+
+A view that beats chance says that the table has groups; of a finer grouping the same test says
+little, since anything finer than groups that are there beats a table without any. So every cluster
+is asked by itself: its rows are searched, and held against tables without groups that are like
+them. Clusters that are two or more are replaced by what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.validation.criteria import SIGNIFICANCE_LEVEL
+from subscape.validation.max_statistic import NullMaxima
+
+from .assess import best_scores
+from .clouds import CloudSearch, ladder
+from .select import choose_views, is_less_clear, over_normal
+from .separation import GroupingScorer, Separation
+from .slices import is_sliced
+
+#: Clusters of a view that are searched, the largest first; p-values are multiplied by this.
+MOST_SEARCHED = {"quick": 4, "normal": 10, "thorough": 20}
+#: A cluster must have so many rows to be searched.
+FEWEST_ROWS = 40
+#: Numbers of clusters within one.
+MOST_WITHIN = 6
+
+#: What chance gives in a table: its columns, the few-valued ones among them, numbers of clusters,
+#: the scores that it shall be clear about, where the grouping is seen, and a name.
+Chance = Callable[
+    [FloatArray, IndexArray, Sequence[int], tuple[float, float], FloatArray, str], NullMaxima
+]
+
+
+class Within(NamedTuple):
+    """What a table shows as its clearest grouping.
+
+    Attributes
+    ----------
+    labels : int array
+    told : Separation
+        In the columns of the table.
+    """
+
+    labels: IntArray
+    told: Separation
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A cluster that is several.
+
+    Attributes
+    ----------
+    rows : int array
+    n_groups : int
+    p_value : float
+        Times the number of clusters that may be searched.
+    basis : array of shape (n_columns, d)
+        Where they are told apart.
+    """
+
+    rows: IndexArray
+    n_groups: int
+    p_value: float
+    basis: FloatArray
+
+
+def find_splits(
+    X: FloatArray,
+    labels: IntArray,
+    few_valued: IndexArray,
+    effort: str,
+    seed: int,
+    chance: Chance,
+) -> tuple[IntArray, list[Split]]:
+    """Replace clusters that hold groups of their own by these.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    labels : int array of shape (n_rows,)
+        Of a grouping that is sure; -1 is noise.
+    few_valued : int array
+        Columns that take few values.
+    effort : str
+    seed : int
+    chance : callable
+        See :data:`Chance`.
+
+    Returns
+    -------
+    labels : int array
+        From 0 on; the same where nothing was split.
+    splits : list of Split
+    """
+    whole = over_normal(GroupingScorer(X, few_valued)(labels))
+    current = np.asarray(labels, dtype=np.int64).copy()
+    queue = [np.flatnonzero(current == k) for k in np.unique(current[current >= 0])]
+    splits: list[Split] = []
+    most = MOST_SEARCHED[effort]
+    for number in range(most):
+        queue = sorted(queue, key=lambda rows: (-len(rows), rows[0]))
+        if not queue or len(queue[0]) < FEWEST_ROWS:
+            break
+        rows = queue.pop(0)
+        columns = np.flatnonzero(X[rows].std(axis=0) > 1e-12)
+        if not len(columns):
+            continue
+        part = np.ascontiguousarray(X[np.ix_(rows, columns)])
+        few = np.flatnonzero(np.isin(columns, few_valued))
+        found = clearest(part, few, seed)
+        if found is None:
+            continue
+        inner = over_normal(found.told)
+        if is_less_clear(inner.gain, inner.entropy, whole):
+            continue
+        numbers = ladder(len(part), MOST_WITHIN)
+        reached = best_scores(part, seed, few, numbers=numbers)
+        score = min(found.told.score, reached.score)
+        normal = min(found.told.normal_score, reached.normal)
+        seen = found.told.basis
+        held = chance(part, few, numbers, (score, normal), seen, f"within {number}")
+        p_value = min(1.0, most * held.p_value(score, normal))
+        if not p_value <= SIGNIFICANCE_LEVEL:
+            continue
+        basis = np.zeros((X.shape[1], found.told.basis.shape[1]))
+        basis[columns] = found.told.basis
+        groups = [rows[found.labels == k] for k in np.unique(found.labels)]
+        splits.append(Split(rows, len(groups), p_value, basis))
+        for group in groups[1:]:
+            current[group] = current.max() + 1
+        queue += groups
+    numbers_left, places = np.unique(current, return_inverse=True)
+    return places.astype(np.int64) - int(numbers_left[0] < 0), splits
+
+
+def clearest(X: FloatArray, few_valued: IndexArray, seed: int, n_groups: int = 0) -> Within | None:
+    """The grouping of a table that is reported first; of ``n_groups``, if that is given."""
+    finder = CloudSearch(MOST_WITHIN, tuple(few_valued.tolist()), seed).fit(X)
+    options = [one.labels() for one in finder.clusterings_]
+    if n_groups:
+        options = [one for one in options if one.max() + 1 == n_groups] or options
+    scorer = GroupingScorer(X, few_valued)
+    options = [
+        one for one in options if scorer(one).gain > 0 and not is_sliced(scorer, one, options)
+    ]
+    chosen = choose_views(scorer, options)
+    if not chosen:
+        return None
+    labels = options[chosen[0].place]
+    return Within(labels, scorer(labels))
+
+
+def split_again(
+    X: FloatArray,
+    rows: IndexArray,
+    found: IntArray,
+    splits: Sequence[Split],
+    few_valued: IndexArray,
+    seed: int,
+) -> IntArray:
+    """What is found on a sample, with its part of every cluster that is several split again.
+
+    Parameters
+    ----------
+    X : array
+        All rows.
+    rows : int array
+        The sample.
+    found : int array of the shape of ``rows``
+        What was found there.
+    splits : sequence of Split
+    few_valued : int array
+    seed : int
+    """
+    own = found.astype(np.int64).copy()
+    for split in splits:
+        inside = np.isin(rows, split.rows)
+        if not inside.any() or not (own[inside] >= 0).any():
+            continue
+        # The cluster of the sample that is most of this one.
+        values, counts = np.unique(own[inside & (own >= 0)], return_counts=True)
+        places = np.flatnonzero(own == values[counts.argmax()])
+        columns = np.flatnonzero(X[rows[places]].std(axis=0) > 1e-12)
+        if len(places) < 2 * split.n_groups or not len(columns):
+            continue
+        part = np.ascontiguousarray(X[np.ix_(rows[places], columns)])
+        again = clearest(part, np.flatnonzero(np.isin(columns, few_valued)), seed, split.n_groups)
+        if again is not None:
+            own[places] = np.where(again.labels > 0, own.max() + again.labels, own[places])
+    return own

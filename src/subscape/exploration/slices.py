@@ -1,0 +1,186 @@
+"""Clusters that are slices of one another: merged, as long as that describes the rows better."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from subscape.core.types import FloatArray, IntArray
+from subscape.validation.hump_likelihood import hump_log_likelihood
+
+from .separation import (
+    NORMAL,
+    SMALLEST_SPREAD,
+    GroupingScorer,
+    in_earnest,
+    rows_per_block,
+    separations,
+)
+
+#: Clusters next to one, by distance of their centres, that it may be a slice of.
+NEIGHBOURS = 4
+#: Nats per row that densities with one hump, and turned directions, save at most over normal ones.
+MOST_SAVED = 0.5
+
+
+def merged_slices(scorer: GroupingScorer, labels: IntArray) -> IntArray:
+    """Merge clusters that describe the rows no better than they would together.
+
+    A grouping by many clusters is told apart in many directions, and in these each cluster has
+    spreads of its own. Slices of a cluster bring new directions in which the others are narrow, and
+    so gain without telling anything. Here the directions stay the same: two clusters next to each
+    other are one if one density (in each of its own principal directions a normal one or any other
+    with one hump, whichever describes it better) is cheaper than two, by BIC.
+
+    Parameters
+    ----------
+    scorer : GroupingScorer
+        Of the table.
+    labels : int array of shape (n_rows,)
+        From 0 on, every number taken.
+
+    Returns
+    -------
+    int array
+        From 0 on; the same labels where nothing is merged.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.normal(size=(120, 3)) + np.repeat([[0.0], [9.0]], 60, axis=0)
+    >>> sliced = np.repeat([0, 1], 60) + np.where((Z[:, 1] > 9) & (Z[:, 0] > 5), 1, 0)
+    >>> len(np.unique(sliced)), len(np.unique(merged_slices(GroupingScorer(Z), sliced)))
+    (3, 2)
+    """
+    while True:
+        merged = _merged_once(scorer, labels)
+        if merged is labels:
+            return labels
+        labels = merged  # fewer clusters are told apart in fewer directions
+
+
+def _merged_once(scorer: GroupingScorer, labels: IntArray) -> IntArray:
+    n_groups = int(labels.max()) + 1
+    if n_groups < 3:
+        return labels
+    found = separations(scorer.Y, labels[None], n_groups)
+    seen = np.ascontiguousarray(found.seen[0])
+    parts = {k: np.flatnonzero(labels == k) for k in range(n_groups)}
+    cost = {k: _cost(seen, rows) for k, rows in parts.items()}
+    joint: dict[tuple[int, int], tuple[float, float]] = {}
+    while len(parts) > 2:
+        for pair in _near(seen, parts):
+            if pair not in joint:
+                i, j = pair
+                together = _cost(seen, np.concatenate([parts[i], parts[j]]))
+                apart = cost[i] + cost[j] + _told(len(parts[i]), len(parts[j]), len(labels))
+                joint[pair] = apart - together, together
+        (i, j), (saved, together) = max(joint.items(), key=lambda each: (each[1][0], each[0]))
+        if saved <= 0:
+            break
+        parts[i] = np.concatenate([parts[i], parts.pop(j)])
+        cost[i] = together
+        joint = {pair: each for pair, each in joint.items() if not {i, j} & set(pair)}
+    if len(parts) == n_groups:
+        return labels
+    merged = np.empty(len(labels), dtype=np.int64)
+    for number, rows in enumerate(parts.values()):
+        merged[rows] = number
+    return merged
+
+
+def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArray]) -> bool:
+    """Whether some coarser grouping describes the rows more cheaply in this one's own directions.
+
+    Parameters
+    ----------
+    scorer : GroupingScorer
+        Of the table.
+    labels : int array of shape (n_rows,)
+        -1 is noise.
+    others : sequence of int arrays
+        The groupings that it is compared with.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> Z = rng.normal(size=(120, 3)) + np.repeat([[0.0], [9.0]], 60, axis=0)
+    >>> two = np.repeat([0, 1], 60)
+    >>> sliced = two + np.where((Z[:, 1] > 9) & (Z[:, 0] > 5), 1, 0)
+    >>> is_sliced(GroupingScorer(Z), sliced, [two]), is_sliced(GroupingScorer(Z), two, [sliced])
+    (True, False)
+    """
+    groups, n_clusters = in_earnest(labels)
+    coarser = [one for one, k in map(in_earnest, others) if 1 < k < n_clusters]
+    if not coarser:
+        return False
+    seen = separations(scorer.Y, groups[None], int(groups.max()) + 1).seen[0]
+    own = _length(seen, groups)
+    return any(
+        _rough_length(seen, one) <= own + MOST_SAVED * len(groups) and _length(seen, one) <= own
+        for one in coarser
+    )
+
+
+def _rough_length(seen: FloatArray, labels: IntArray) -> float:
+    """The same with normal clouds along the given directions: no less, and quickly known."""
+    counts = np.maximum(np.bincount(labels), 1)[:, None]
+    sums = np.array([np.bincount(labels, weights=column) for column in seen.T]).T
+    squares = np.array([np.bincount(labels, weights=column**2) for column in seen.T]).T
+    spreads = np.sqrt(np.maximum(squares / counts - np.square(sums / counts), SMALLEST_SPREAD**2))
+    told = -(counts * np.log(counts / len(labels))).sum()
+    return float(told + (counts * (np.log(spreads) + NORMAL)).sum())
+
+
+def _length(seen: FloatArray, labels: IntArray) -> float:
+    """Nats that describe all rows, each by its group."""
+    numbers, sizes = np.unique(labels, return_counts=True)
+    told = -(sizes * np.log(sizes / len(labels))).sum()
+    told += 0.5 * (len(numbers) - 1) * np.log(len(labels))
+    return float(told + sum(_cost(seen, np.flatnonzero(labels == k)) for k in numbers))
+
+
+def _told(first: int, second: int, n_rows: int) -> float:
+    """Nats that two numbers in the place of one cost, with that of their shares."""
+    whole = first + second
+    parts = -first * np.log(first / whole) - second * np.log(second / whole)
+    return float(parts + 0.5 * np.log(n_rows))
+
+
+def _near(seen: FloatArray, parts: dict[int, IntArray]) -> list[tuple[int, int]]:
+    """Pairs of clusters next to each other."""
+    names = list(parts)
+    centres = np.array([seen[rows].mean(axis=0) for rows in parts.values()])
+    spreads = np.array([seen[rows].var(axis=0) for rows in parts.values()])
+    scale = spreads[:, None] + spreads + SMALLEST_SPREAD**2
+    away = (np.square(centres[:, None] - centres) / scale).sum(axis=2)
+    np.fill_diagonal(away, np.inf)
+    close = np.argsort(away, axis=1, kind="stable")[:, : min(NEIGHBOURS, len(names) - 1)]
+    pairs = {tuple(sorted((names[i], names[int(j)]))) for i in range(len(names)) for j in close[i]}
+    return sorted(pairs)  # type: ignore[arg-type]
+
+
+def _cost(seen: FloatArray, rows: IntArray) -> float:
+    """Nats that describe the rows of one cluster, with those of the parameters."""
+    values = seen[rows]
+    n, d = values.shape
+    values = values - values.mean(axis=0)
+    along = _along(values, 0)
+    if d > 1 and n > d:
+        turned = values @ np.linalg.eigh(values.T @ values)[1]
+        along = min(along, _along(turned, d * (d - 1) // 2))
+    return along
+
+
+def _along(values: FloatArray, n_angles: int) -> float:
+    """The same direction by direction, with ``n_angles`` parameters more."""
+    n, d = values.shape
+    price = 0.5 * float(np.log(max(n, 2)))
+    # The table's spread is one in each direction.
+    spread = np.maximum(values.std(axis=0), SMALLEST_SPREAD)
+    normal = n * (np.log(spread) + 0.5 * np.square(values.std(axis=0) / spread) + NORMAL - 0.5)
+    samples = np.sort(values.T / spread[:, None], axis=1)
+    hump = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, price)
+    hump = n * (np.log(spread) - hump)
+    return float(np.minimum(normal, hump).sum() + price * (2 * d + n_angles))

@@ -1,0 +1,166 @@
+"""Slices that are one cluster, groups within groups, and curves that are no groups."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_circles, make_moons
+from sklearn.metrics import adjusted_rand_score
+
+from subscape.datasets import planted_axes
+from subscape.exploration import explore
+from subscape.exploration.assess import follows_curve
+from subscape.exploration.levels import labels_at, merge_tree
+from subscape.exploration.nested import clearest, find_splits, split_again
+from subscape.exploration.select import choose_views, is_less_clear, over_normal
+from subscape.exploration.separation import GroupingScorer, dithered
+from subscape.exploration.slices import is_sliced, merged_slices
+from subscape.validation.max_statistic import NullMaxima
+
+NOTHING = np.zeros(0, dtype=np.intp)
+
+
+def clouds(centres, n=60, seed=0, spread=1.0):
+    rng = np.random.default_rng(seed)
+    truth = np.repeat(np.arange(len(centres)), n)
+    return np.asarray(centres, dtype=float)[truth] + rng.normal(0, spread, (len(truth), 3)), truth
+
+
+# -- slices ---------------------------------------------------------------------------------------
+
+
+def test_slices_along_a_wide_column_are_merged_and_clouds_are_not():
+    """One cluster is wide where the other is narrow: slicing it brings a direction, not a group."""
+    rng = np.random.default_rng(0)
+    X, truth = clouds([[0, 0, 0], [9, 0, 0]], n=100)
+    X[truth == 0, 1] = rng.uniform(-9, 9, 100)
+    sliced = np.where(truth == 1, 3, np.digitize(X[:, 1], [-3, 3]))
+    scorer = GroupingScorer(X)
+    assert adjusted_rand_score(merged_slices(scorer, sliced), truth) == 1.0
+    assert is_sliced(scorer, sliced, [truth]) and not is_sliced(scorer, truth, [sliced])
+    three, known = clouds([[0, 0, 0], [8, 0, 0], [0, 8, 0]])
+    assert merged_slices(GroupingScorer(three), known) is known
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_clusters_narrow_in_features_of_their_own_are_not_cut(seed):
+    X, truth = planted_axes(200, 6, n_clusters=3, dims=4, random_state=seed)
+    study = explore(X, effort="quick", random_state=0, progress=False)
+    assert study[1].n_clusters == 3 and study[1].p_value < 0.01
+    assert adjusted_rand_score(truth.labels(), study[1].labels) > 0.95
+
+
+def test_rounded_numbers_make_no_groups_of_their_values():
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(0, 2, (500, 3)))
+    values = (X[:, 0] - X[:, 0].min()).astype(int)
+    assert GroupingScorer(X)(values).gain < 0.05
+    spread = dithered(X - X.mean(axis=0))
+    assert len(np.unique(spread[:, 0])) == 500
+    assert np.abs(np.corrcoef(spread[:, 0], X[:, 0])[0, 1]) > 0.97
+    exact = rng.normal(size=(50, 2))
+    assert dithered(exact) is exact
+
+
+# -- groups within groups -------------------------------------------------------------------------
+
+
+def beaten(part, few, numbers, scores, seen, name):
+    """Chance that never comes near."""
+    low = tuple(np.linspace(0.0, 0.1, 10))
+    return NullMaxima(low, low, normal_maxima=low)
+
+
+def unbeaten(part, few, numbers, scores, seen, name):
+    high = tuple(np.linspace(50.0, 60.0, 10))
+    return NullMaxima(high, high, normal_maxima=high)
+
+
+def test_a_cluster_that_is_two_is_split_if_chance_does_not_split_it():
+    X, truth = clouds([[0, 0, 0], [14, 0, 0], [14, 14, 0]])
+    coarse = np.minimum(truth, 1)
+    labels, splits = find_splits(X, coarse, NOTHING, "quick", 0, beaten)
+    assert adjusted_rand_score(labels, truth) > 0.97
+    assert len(splits) == 1 and splits[0].n_groups == 2
+    np.testing.assert_array_equal(splits[0].rows, np.flatnonzero(coarse == 1))
+    same, none = find_splits(X, coarse, NOTHING, "quick", 0, unbeaten)
+    np.testing.assert_array_equal(same, coarse)
+    assert none == []
+    rows = np.arange(0, 180, 2)
+    again = split_again(X, rows, coarse[rows], splits, NOTHING, 0)
+    assert adjusted_rand_score(again, truth[rows]) > 0.95
+
+
+def test_rows_in_no_cluster_stay_there():
+    X, truth = clouds([[0, 0, 0], [14, 0, 0], [14, 14, 0]])
+    coarse = np.minimum(truth, 1)
+    coarse[::10] = -1
+    labels, splits = find_splits(X, coarse, NOTHING, "quick", 0, beaten)
+    assert splits and (labels[::10] == -1).all() and labels.max() == 2
+
+
+def test_what_is_far_less_clear_is_not_split():
+    X, truth = clouds([[0, 0, 0], [60, 0, 0], [60, 3.5, 0]], n=200)
+    coarse = np.minimum(truth, 1)
+    found = clearest(X[coarse == 1], NOTHING, 0)
+    assert found is not None and adjusted_rand_score(found.labels, truth[coarse == 1]) > 0.7
+    whole = over_normal(GroupingScorer(X)(coarse))
+    inner = over_normal(found.told)
+    assert is_less_clear(inner.gain, inner.entropy, whole)
+    _, splits = find_splits(X, coarse, NOTHING, "quick", 0, beaten)
+    assert splits == []
+    # Nor is the finer one chosen where both are known.
+    (chosen,) = choose_views(GroupingScorer(X), [coarse, truth])
+    assert chosen.place == 0
+
+
+def test_both_levels_of_a_hierarchy_are_there():
+    X, truth = clouds([[0, 0, 0], [6, 0, 0], [20, 0, 0], [20, 6, 0]], n=80)
+    study = explore(X, effort="quick", random_state=0, progress=False)
+    view = study[1]
+    assert adjusted_rand_score(view.labels, truth) > 0.95
+    assert adjusted_rand_score(view.at(2), truth // 2) > 0.95
+
+
+def test_clouds_are_merged_by_the_spread_within():
+    X, truth = clouds([[0, 0, 0], [5, 0, 0], [40, 0, 0], [40, 7, 0]])
+    merges = merge_tree(truth, X, lambda labels: 0.0, by_centres=True)
+    assert [(m.first, m.second) for m in merges] == [(0, 1), (2, 3)]
+    assert adjusted_rand_score(labels_at(truth, merges, 2), truth // 2) == 1.0
+
+
+# -- curves ---------------------------------------------------------------------------------------
+
+
+def curves():
+    rng = np.random.default_rng(0)
+    along = rng.uniform(-1, 1, 300)
+    bent = np.column_stack([along, along**2]) + rng.normal(0, 0.05, (300, 2))
+    ring, _ = make_circles(300, noise=0.03, factor=0.999, random_state=0)
+    grows = rng.uniform(0, 1, (300, 1))
+    funnel = np.c_[grows, grows + (0.02 + 0.5 * grows) * rng.normal(size=(300, 3))]
+    return {"curve": bent, "ring": ring, "funnel": funnel}
+
+
+def test_curves_and_rings_are_told_from_clouds():
+    made = curves()
+    numbers = [2, 3, 4, 5, 6, 8]
+    assert follows_curve(made["curve"], numbers, 0) == "curve"
+    assert follows_curve(made["ring"], numbers, 0) == "ring"
+    three, _ = clouds([[0, 0, 0], [8, 0, 0], [4, 7, 0]])
+    assert follows_curve(three, numbers, 0) is None
+    assert follows_curve(np.random.default_rng(0).normal(size=(30, 2)), [2], 0) is None
+
+
+@pytest.mark.parametrize("kind", ["curve", "ring", "funnel"])
+def test_a_curve_is_no_grouping(kind):
+    study = explore(curves()[kind], effort="quick", random_state=0, progress=False)
+    assert not study.significant_views
+
+
+@pytest.mark.parametrize("make", [make_moons, make_circles])
+def test_two_bent_groups_are_two(make):
+    X, truth = make(
+        400, noise=0.05, random_state=0, **({} if make is make_moons else {"factor": 0.5})
+    )
+    study = explore(X, effort="quick", random_state=0, progress=False)
+    assert study[1].idea == "shapes"
+    assert adjusted_rand_score(study[1].labels, truth) > 0.98
