@@ -20,7 +20,8 @@ def test_values(run, pair):
     result = run("compare", "a.subscape", "b.true", "--json")
     assert result.exit_code == 0
     found = scores(result)
-    assert set(found) == set(pair)
+    # What most people know comes first.
+    assert list(found) == ["adjusted_rand_score", *pair]
     for name, value in pair.items():
         assert found[name]["value"] == pytest.approx(value)
         assert found[name]["is_distance"] is True
@@ -39,9 +40,9 @@ def test_the_table_for_people(run, pair):
     assert "0 to 1" in error and "0 = identical" in error and "share of cells" in error
     start = lines.index("A  rows  dims  B  rows  dims  of A  of B")
     assert [line.split() for line in lines[start + 1 :]] == [
-        ["1", "2", "1", "1", "3", "1", "100%", "67%"],
-        ["0", "4", "2", "0", "2", "2", "50%", "100%"],
-        ["Only", "in", "B:", "2"],
+        ["2", "2", "1", "2", "3", "1", "100%", "67%"],
+        ["1", "4", "2", "1", "2", "2", "50%", "100%"],
+        ["Only", "in", "B:", "3"],
     ]
 
 
@@ -61,8 +62,8 @@ def test_matches_by_the_names_of_the_classes(run):
         {"a": "1", "b": "dog", "of_a": pytest.approx(2 / 3), "of_b": 1.0},
     ]
     assert [entry["name"] for entry in result["measures"]] == [
-        "clustering_error",
         "adjusted_rand_score",
+        "clustering_error",
         "normalized_mutual_info_score",
     ]
 
@@ -178,12 +179,17 @@ def test_what_chance_shuffles(run, pair):
 
 def test_one_of_several_clusterings_in_a_file(run, refused):
     Path("runs.csv").write_text("row,one,two\n0,0,1\n1,0,1\n2,1,1\n3,1,0\n")
-    assert scores(run("compare", "runs.csv#one", "runs.csv#1", "--measure", "ce", "--json"))[
+    assert scores(run("compare", "runs.csv#one", "runs.csv#2", "--measure", "ce", "--json"))[
         "clustering_error"
     ]["value"] == pytest.approx(0.25)
     assert "holds 2 clusterings (one, two); say which" in refused(
         "compare", "runs.csv", "runs.csv#one"
     )
+    # Numbers count from 1: there is no clustering 0, and no third.
+    for wrong in ("0", "3"):
+        assert f"holds no clustering '{wrong}'; it has one, two" in refused(
+            "compare", f"runs.csv#{wrong}", "runs.csv#one"
+        )
     assert "holds no clustering 'six'; it has one, two" in refused(
         "compare", "runs.csv#six", "runs.csv#one"
     )
@@ -222,7 +228,7 @@ def test_bad_input(refused, pair):
         (("a.subscape", "noise.csv"), "noise.csv holds no clusters: all 8 rows are noise"),
         (("a.subscape", "cut.true"), "cut.true, line 2: 5 rows announced, 2 there"),
         (("a.subscape", "cut.subscape"), "damaged or truncated"),
-        (("a.subscape", "b.true", "--measure", "rnai"), "did you mean rnia?"),
+        (("a.subscape", "b.true", "--measure", "rnai"), "Did you mean 'rnia'?"),
         (("a.subscape", "b.true", "--measure", "rand", "--mass", "unit"), "knows no --mass"),
         (("a.subscape", "b.true", "--rows-only", "--columns-only"), "leave nothing"),
         (("a.subscape", "b.true", "--rows-only", "--null", "both"), "no subspaces for --null"),

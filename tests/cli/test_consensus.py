@@ -38,7 +38,7 @@ def test_rows_and_subspaces_of_the_majority(run, three):
     lines = result.stdout.splitlines()
     assert lines[0].startswith("ClusterBasedPCE of 3 clusterings: SubspaceClustering(2 weighted")
     assert lines[1] == "3 members agree on 96% of their votes"
-    assert lines[2] == "cluster 0: 4 rows, agreement 0.92, found by 100% of the members"
+    assert lines[2] == "cluster 1: 4 rows, agreement 0.92, found by 100% of the members"
     assert lines[-1] == "Written: out.subscape"
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from subscape.exploration.study import load_study
 from subscape.tables import Table
 from subscape.tables.readers import sources as readers
 
@@ -155,6 +156,12 @@ def test_h5ad_in_and_out(run, refusal, tmp_path):
                "--columns", "columns.csv", "-o", "s")  # fmt: skip
     assert done.exit_code == 0, done.output
     assert "The table with its clusters: out.h5ad" in done.stdout
+    # Beside the views stand Leiden's communities, which the search never saw.
+    compared = {known["name"]: known["views"] for known in load_study(tmp_path / "s").truth}
+    assert list(compared) == [f"Leiden, resolution {r}" for r in ("0.5", "1", "2")]
+    assert compared["Leiden, resolution 0.5"][0]["ari"] > 0.9
+    assert "Leiden, resolution 0.5: most like view 1 (adjusted Rand" in done.stdout
+    assert "and with Leiden" in (tmp_path / "s" / "report.html").read_text()
     found = anndata.read_h5ad(tmp_path / "out.h5ad")
     codes = found.obs["subscape_view1"].cat.codes.to_numpy()
     assert len(np.unique(codes * 2 + group)) == 2

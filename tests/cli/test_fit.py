@@ -123,6 +123,6 @@ def test_as_published(run, refused, gaps):
                "-o", "r.subscape")  # fmt: skip
     assert made.exit_code == 0, made.output
     (found,) = load("r.subscape")
-    assert found.provenance["parameters"]["outliers"] == "spheres"
+    assert found.provenance["parameters"]["noise"] == "spheres"
     assert found.provenance["parameters"]["refine"] is False
     assert "has no parameter 'refine'" in refused("fit", "PROCLUS", *table, "-p", "refine=True")

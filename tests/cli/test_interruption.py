@@ -156,7 +156,7 @@ def test_an_exploration_stops_with_a_provisional_page_and_goes_on(explored, tmp_
         return ready
 
     # At once; while workers are busy; while this process itself is; late.
-    for jobs, n_runs in ((1, 0), (2, 7), (1, 16), (2, 30)):
+    for jobs, n_runs in ((1, 0), (2, 3), (1, 6), (2, 10)):
         options = ["--jobs", str(jobs)] + (["--resume"] if n_runs else [])
         # On a terminal the whole group of processes is told.
         said, errors, code, seconds = interrupted([*command, *options], after(n_runs), jobs > 1)

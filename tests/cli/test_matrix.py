@@ -34,10 +34,10 @@ def test_the_table_for_people(run, three):
     assert lines == [
         "clustering_error (0 = identical) among 3 clusterings",
         "",
-        "                   0      1      2",
-        "0 one          0.000  0.167  0.333",
-        "1 two#label_b  0.167  0.000  0.500",
-        "2 two#label_c  0.333  0.500  0.000",
+        "                   1      2      3",
+        "1 one          0.000  0.167  0.333",
+        "2 two#label_b  0.167  0.000  0.500",
+        "3 two#label_c  0.333  0.500  0.000",
         "",
         "Median: one (mean distance 0.250 to the others)",
     ]
@@ -52,8 +52,9 @@ def test_many_clusterings_show_their_nearest(run, monkeypatch):
     distances = pairwise_distances(list(np.load("many.npy").T))
     np.fill_diagonal(distances, 2)
     nearest = int(distances[7].argmin())
-    (line,) = [line for line in lines if line.startswith("7 many#7 ")]
-    assert line.split()[3:] == [str(nearest), f"many#{nearest}", f"{distances[7, nearest]:.3f}"]
+    (line,) = [line for line in lines if line.startswith("8 many#8 ")]
+    number = nearest + 1
+    assert line.split()[3:] == [str(number), f"many#{number}", f"{distances[7, nearest]:.3f}"]
 
 
 def test_written_as_csv(run, three):

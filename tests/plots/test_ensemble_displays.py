@@ -43,7 +43,7 @@ class TestCoassociation:
     def test_clusters_are_framed_and_noise_is_named(self, members):
         consensus = np.where(np.arange(36) < 3, -1, TRUTH)
         ax = CoassociationDisplay.from_ensemble(members, consensus, title="x").ax_
-        assert [t.get_text() for t in ax.get_yticklabels()] == ["0", "1", "2", "noise"]
+        assert [t.get_text() for t in ax.get_yticklabels()] == ["1", "2", "3", "noise"]
         assert len(ax.patches) == 3
         assert ax.get_title() == "x"
 
@@ -61,7 +61,7 @@ class TestClusterMap:
         np.testing.assert_array_equal(apart.argmin(axis=1), display.stands_for)
         assert 0.2 < display.shown <= 1
         legend = [t.get_text() for t in display.ax_.get_legend().get_texts()]
-        assert legend == ["0  (8 clusters)", "1  (8 clusters)", "2  (8 clusters)"]
+        assert legend == ["1  (8 clusters)", "2  (8 clusters)", "3  (8 clusters)"]
 
     def test_subspaces_keep_clusters_apart(self):
         a = SubspaceClustering.from_labels(TRUTH, masks=np.eye(3))
@@ -97,7 +97,7 @@ class TestAgreement:
             assert (np.diff(curve) <= 0).all()
             assert curve.mean() == pytest.approx(found.rows[consensus == label].mean())
         names = [t.get_text() for t in display.ax_.get_xticklabels()]
-        assert names == ["0", "1", "2", "noise"]
+        assert names == ["1", "2", "3", "noise"]
         assert "8 members" in display.ax_.get_ylabel()
 
     def test_from_an_agreement(self, members):

@@ -105,7 +105,7 @@ class TestLossCurve:
 
     def test_a_sequence_and_a_constant_table(self):
         display = LossCurveDisplay.from_clusterings(np.ones((4, 2)), [[0, 0, 1, 1]], title="flat")
-        assert list(display.curves) == ["0"]
+        assert list(display.curves) == ["1"]
         display.figure_.canvas.draw()
 
 
@@ -114,7 +114,7 @@ class TestReconstructionError:
         X, truth = planted_axes(200, 6, n_clusters=2, dims=3, noise=0.1, random_state=0)
         display = ReconstructionErrorDisplay.from_clustering(X, truth)
         np.testing.assert_allclose(display.errors, feature_losses(X, truth) / X.var(axis=0))
-        assert display.groups == ["0", "1", "noise"]
+        assert display.groups == ["1", "2", "noise"]
         irrelevant = ~truth.subspaces.masks
         assert (display.errors[:2][irrelevant] == 0).all()
         assert (display.errors[:2][~irrelevant] > 0).all()
@@ -126,5 +126,5 @@ class TestReconstructionError:
             X, np.zeros(30, int), flat_dims=1, relative=False, title="one"
         )
         np.testing.assert_array_equal(display.errors, feature_losses(X, [0] * 30, 1))
-        assert display.groups == ["0"]
+        assert display.groups == ["1"]
         display.figure_.canvas.draw()

@@ -32,7 +32,7 @@ def test_points_are_the_scores():
 def test_a_sequence_is_numbered_and_lines_have_one_dq():
     X, (known, hidden) = planted_views(60, 4, n_clusters=(2, 2), random_state=0)
     display = TradeOffDisplay.from_alternatives(X, known, [hidden, known.labels()])
-    assert list(display.scores) == ["0", "1"]
+    assert list(display.scores) == ["1", "2"]
     for line, level in zip(display.ax_.lines, (0.2, 0.4, 0.6, 0.8), strict=True):
         x, y = line.get_data()
         np.testing.assert_allclose(2 * x * y / (x + y), level)

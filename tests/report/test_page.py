@@ -161,7 +161,15 @@ class TestWords:
     def test_truth_and_failures(self, odd_page):
         text = Reader(odd_page).text
         assert "Compared with known groups" in text and "0.90" in text
+        assert "Leiden" not in text
         assert "1 run failed" in text
+
+    def test_leiden_is_no_truth(self):
+        views = [{"ari": 0.63, "nmi": 0.5}]
+        known = ({"name": "Leiden, resolution 1", "views": views},)
+        text = Reader(render(planted_study(60, n_clusters=(2,), results=(), truth=known))).text
+        assert "Compared with known groups, and with Leiden" in text
+        assert "are no truth" in text and "0.63" in text
 
     def test_methods_cite_the_finders_that_ran(self, study, page):
         text = Reader(page).text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shlex
 import shutil
 import time
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from subscape.exploration.explain import drawn_features
 from subscape.report import write_report
 
 pytestmark = pytest.mark.browser
@@ -380,3 +382,66 @@ class TestPictures:
         click(browser, ".legend [data-view='1'][data-cluster='0']")
         assert n_chosen(browser) > 0
         assert time.monotonic() - start < 2
+
+
+def test_names_are_shown_at_once_and_kept_by_a_command(show):
+    page = show("study")
+    field = one(page, ".naming[data-place='1.2']")
+    field.send_keys("it's old")
+    called = {node.get_attribute("textContent") for node in every(page, "[data-called='1.2']")}
+    assert called == {"it's old"}
+    command = one(page, "#keep-command").get_attribute("textContent")
+    assert command.startswith("subscape rename ")
+    assert shlex.split(command)[3:] == ["1.2=it's old"]
+    field.clear()
+    field.send_keys(" ")
+    assert not one(page, "#keep").is_displayed()
+
+
+def test_clusters_are_sorted_and_features_found(show, study):
+    page = show("study")
+    table = "#view-1 table.clusters"
+
+    def order():
+        return [int(row.get_attribute("data-sort")) for row in every(page, f"{table} tbody th")]
+
+    sizes = np.asarray(study[1].cluster_stability)
+    click(page, f"{table} thead th:nth-child(3) button")
+    assert order() == np.argsort(sizes, kind="stable").tolist()
+    click(page, f"{table} thead th:nth-child(3) button")
+    assert order() == np.argsort(-sizes, kind="stable").tolist()
+    feature = study[1].facts[0][0].feature
+    one(page, "#view-1 input.filter").send_keys(feature.upper())
+    seen = [
+        line.get_attribute("data-feature")
+        for line in every(page, "#view-1 .lines li[data-feature]")
+        if line.is_displayed()
+    ]
+    assert seen and all(feature in name for name in seen)
+
+
+def test_the_values_are_drawn_by_cluster(show, study):
+    page = show("study")
+    canvas = one(page, "canvas.heat[data-view='1']")
+    assert canvas.is_displayed()
+    names = [node.text for node in every(page, "#view-1 .heatnames span")]
+    assert names == drawn_features(study[1].facts)
+    # Rows of one cluster are alike: at most one change of colour per cluster at the left edge.
+    changes = page.execute_script(
+        "const c = arguments[0], d = c.getContext('2d').getImageData(3, 0, 1, c.height).data;"
+        "let n = 0; for (let i = 4; i < d.length; i += 4)"
+        " n += d[i] !== d[i - 4] || d[i + 1] !== d[i - 3]; return n",
+        canvas,
+    )
+    assert changes == study[1].n_clusters - 1
+
+
+def test_a_view_is_copied_as_text(show, study):
+    page = show("study")
+    text = page.execute_script("return asText(document.querySelector('#view-1'))")
+    lines = text.splitlines()
+    telling = ", ".join(study[1].telling_features(3))
+    assert lines[0] == f"View 1: {study[1].n_clusters} clusters by {telling}"
+    assert sum(line.startswith("cluster ") for line in lines) == study[1].n_clusters
+    feature = study[1].facts[0][0].feature
+    assert any(line.startswith(f"\t{feature}\t") for line in lines)

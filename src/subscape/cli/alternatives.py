@@ -12,6 +12,7 @@ from subscape.finders.catalogue import of_role
 
 from .finder_inputs import finder_parameters, read_known, read_matrix, table_options
 from .inputs import of_text
+from .output import columns, facts_of, json_option, print_json
 
 #: Name -> entry of the catalogue.
 METHODS = of_role("alternative")
@@ -38,6 +39,7 @@ METHODS = of_role("alternative")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the random numbers.")
 @click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
 @table_options
+@json_option
 @click.option("--force", is_flag=True, help="Replace existing output files.")
 def alternatives(
     table: str,
@@ -53,6 +55,7 @@ def alternatives(
     nominal: str | None,
     missing: str | None,
     scale: str,
+    wants_json: bool,
     force: bool,
     **text: Any,
 ) -> None:
@@ -63,8 +66,6 @@ def alternatives(
     """
     from subscape.files.formats import write_clusterings
     from subscape.measures.compactness.dq import dq_measure
-
-    from .output import columns
 
     for output in outputs:
         if Path(output).exists() and not force:
@@ -80,17 +81,25 @@ def alternatives(
     found = list(finder.clusterings_)
     before: list[Any] = [each.labels() for each in finder.given_]
     what = ", ".join(names) or "k-means"
-    click.echo(f"{method}: alternatives to {what}, {seconds:.2f} s")
+    records = []
     lines: list[tuple[str, ...]] = [("", "sizes of the clusters", "dissimilarity", "quality", "DQ")]
     for place, each in enumerate(found, 1):
         score = dq_measure(prepared.to_numpy(), before, each)
         sizes = ", ".join(f"{size:g}" for size in each.sizes)
         lines.append((str(place), sizes, *(f"{value:.3f}" for value in score)))
         before.append(each.labels())
-    for line in columns(lines, right="rlrrr"):
-        click.echo(line)
+        told = dict(zip(("dissimilarity", "quality", "dq"), map(float, score), strict=True))
+        records.append({"name": f"alternative_{place}", **facts_of(each), **told})
     for output in outputs:
         titles = [f"alternative_{place}" for place in range(1, len(found) + 1)]
         results = [matrix.result(each, given) for each in found]
         write_clusterings(output, results, names=titles, force=force)
+    if wants_json:
+        print_json({"method": method, "given": names, "seconds": seconds, "clusterings": records,
+                    "written": list(outputs)})  # fmt: skip
+        return
+    click.echo(f"{method}: alternatives to {what}, {seconds:.2f} s")
+    for line in columns(lines, right="rlrrr"):
+        click.echo(line)
+    for output in outputs:
         click.echo(f"written to {output}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +9,15 @@ import click
 
 from subscape.validation.criteria import FEWEST_NULL_TABLES
 
-from .finder_inputs import finder_parameters, read_matrix, table_options, typed_value
-from .inputs import of_text
-from .output import columns, number, write_records
+from .finder_inputs import (
+    complete_finder,
+    finder_parameters,
+    read_matrix,
+    table_options,
+    typed_value,
+)
+from .inputs import of_text, suggestion
+from .output import columns, json_option, number, print_json, write_records
 
 EXAMPLES = """\b
 Examples:
@@ -27,7 +32,7 @@ HEADINGS = {"stability": "instability"}
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("algorithm")
+@click.argument("algorithm", shell_complete=complete_finder)
 @click.argument("table", type=click.Path())
 @click.argument("more", nargs=-1, metavar="[NAME=RANGE]...")
 @click.option("--grid", "ranges", multiple=True, metavar="NAME=RANGE",
@@ -51,7 +56,7 @@ HEADINGS = {"stability": "instability"}
               help="Seed of the random numbers.")  # fmt: skip
 @click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
 @table_options
-@click.option("--json", "wants_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--force", is_flag=True, help="Replace existing output files.")
 def choose(
@@ -106,7 +111,7 @@ def choose(
         progress=None if quiet or wants_json else True,
     )  # fmt: skip
     if wants_json:
-        click.echo(json.dumps(choice.to_dict(), indent=1))
+        print_json(choice.to_dict())
     else:
         click.echo("\n".join(_as_text(choice, list(grid))))
     if table_output is not None:
@@ -140,8 +145,10 @@ def parsed_grid(given: list[str], known: dict[str, Any]) -> dict[str, list[Any]]
         if not equals or not values:
             raise ValueError(f"{text!r} is not NAME=RANGE, such as n_clusters=2:10")
         if name not in known:
-            raise ValueError(f"there is no parameter {name!r} to choose; there are "
-                             + ", ".join(sorted(known)))  # fmt: skip
+            raise ValueError(
+                f"there is no parameter {name!r} to choose.{suggestion(name, known)} There are "
+                + ", ".join(sorted(known))
+            )
         if name in grid:
             raise ValueError(f"the parameter {name!r} is given twice")
         grid[name] = _values(values, text)

@@ -6,6 +6,7 @@ import csv
 import io
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from subscape.core.errors import SubscapeError, listing
 from subscape.files.atomic import write_text_atomically
@@ -14,6 +15,9 @@ from subscape.tables.parts import ColumnOptions, column_options
 from subscape.tables.readers.boundary import guarded
 from subscape.tables.readers.dialect import decode, detect_encoding, find_delimiter
 from subscape.tables.table import Table
+
+if TYPE_CHECKING:
+    from subscape.exploration.parted_tables import PartedTable
 
 #: What can be said of a column, in the order of the file.
 FIELDS = ("role", "unit", "order", "transform", "decimal", "dates", "missing")
@@ -53,7 +57,7 @@ def read_columns(path: str) -> dict[str, ColumnOptions]:
 
 
 def write_columns(
-    table: Table, folder: Path, given: str | None, said: Mapping[str, ColumnOptions]
+    table: Table | PartedTable, folder: Path, given: str | None, said: Mapping[str, ColumnOptions]
 ) -> Path:
     """Write the file into a folder; one that somebody may have edited is not replaced."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -69,7 +73,7 @@ def write_columns(
     return path
 
 
-def as_csv(table: Table, said: Mapping[str, ColumnOptions]) -> str:
+def as_csv(table: Table | PartedTable, said: Mapping[str, ColumnOptions]) -> str:
     """The text of the file.
 
     >>> print(as_csv(Table.from_array([[1.0], [2.0]], ["x"]), {}))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from .inputs import Axis, measure_name, read_files, shape_option, the_only
-from .output import columns, short
+from .output import columns, json_option, print_json, short
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -29,9 +28,9 @@ Examples:
 def _list_measures(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
     if not wanted or ctx.resilient_parsing:
         return
-    from subscape.measures.registry import MEASURES
+    from subscape.measures.registry import everything
 
-    rows = [(m.name, range_of(m), direction_of(m), m.sentence) for m in MEASURES.values()]
+    rows = [(m.name, range_of(m), direction_of(m), m.sentence) for m in everything().values()]
     click.echo("\n".join(columns([("measure", "range", "direction", "what it says"), *rows])))
     ctx.exit()
 
@@ -73,7 +72,7 @@ def _list_measures(ctx: click.Context, parameter: click.Parameter, wanted: bool)
     help="How oriented subspaces share: by squared cosines, or by the trace norm.",
 )
 @shape_option
-@click.option("--json", "wants_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 @click.option(
     "--list",
     is_flag=True,
@@ -131,7 +130,7 @@ def compare(
     scores, left_out = score(pair, names, options, chance)
     matches = match(pair, options)
     if wants_json:
-        click.echo(json.dumps(as_json(sources, pair, scores, left_out, matches), indent=1))
+        print_json(as_json(sources, pair, scores, left_out, matches))
     else:
         click.echo("\n".join(as_text(sources, pair, scores, left_out, matches)))
 
@@ -163,18 +162,19 @@ def score(
     chance: dict[str, Any] | None,
 ) -> tuple[list[Score], dict[str, str]]:
     """Scores by the measures asked for; of all measures those that can, and why others can't."""
+    from subscape.measures import registry
     from subscape.measures.chance import p_value
-    from subscape.measures.registry import MEASURES
 
+    known = registry.everything()
     everything = "all" in names
-    chosen = list(MEASURES) if everything else [measure_name(n) for n in names or _usual(pair)]
+    chosen = list(known) if everything else [measure_name(n) for n in names or _usual(pair)]
     a, b = pair
     scores: list[Score] = []
     left_out: dict[str, str] = {}
     for name in dict.fromkeys(chosen):
-        measure = MEASURES[name]
+        measure = known[name]
         try:
-            usable = _usable(measure, options, strict=not everything)
+            usable = _usable(measure, options, strict=bool(names) and not everything)
             value = float(measure.function(a, b, **usable))
             p = None if chance is None else p_value(name, a, b, **chance, **usable)
         except (TypeError, ValueError) as error:
@@ -207,9 +207,10 @@ def of_rows(pair: list[SubspaceClustering]) -> list[SubspaceClustering]:
 
 
 def _usual(pair: list[SubspaceClustering]) -> tuple[str, ...]:
-    """Measures for those who don't say which: of cells, or of labels if there are no subspaces."""
-    labels = all(is_full(c) and c.is_row_disjoint for c in pair)
-    return ("ce", "ari", "nmi") if labels else ("ce", "rnia")
+    """Measures for those who don't say which: what most people know first, then those of cells."""
+    rows = all(c.is_row_disjoint and c.n_rows > 1 for c in pair)
+    labels = rows and all(map(is_full, pair))
+    return ("ari", "ce", "nmi") if labels else ("ari", "ce", "rnia") if rows else ("ce", "rnia")
 
 
 def is_full(clustering: SubspaceClustering) -> bool:
@@ -319,7 +320,7 @@ def _left_out(left_out: dict[str, str]) -> list[str]:
 def _matched(
     sources: list[Source], pair: list[SubspaceClustering], matches: list[Match]
 ) -> list[str]:
-    names = [_cluster_names(s, c) for s, c in zip(sources, pair, strict=True)]
+    names = [_cluster_names(s, c, 1) for s, c in zip(sources, pair, strict=True)]
     dims = [[f"{d:.3g}" for d in c.subspaces.dims] for c in pair]
     whole = [
         s.clustering if s.clustering.n_clusters == len(n) else c
@@ -346,11 +347,14 @@ def _matched(
     return lines
 
 
-def _cluster_names(source: Source, clustering: SubspaceClustering) -> tuple[str, ...]:
+def _cluster_names(
+    source: Source, clustering: SubspaceClustering, first: int = 0
+) -> tuple[str, ...]:
+    """Names of the clusters; where the file has none, their numbers: people count from 1."""
     # --rows-only and --columns-only melt the blocks of a co-clustering into fewer clusters.
-    if len(source.cluster_names) == clustering.n_clusters:
+    if source.names_given and len(source.cluster_names) == clustering.n_clusters:
         return source.cluster_names
-    return tuple(map(str, range(clustering.n_clusters)))
+    return tuple(str(first + k) for k in range(clustering.n_clusters))
 
 
 def as_json(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,8 @@ import click
 from subscape.core.errors import count
 from subscape.finders.catalogue import of_role
 
-from .inputs import read_files, shape_option
+from .inputs import columns_option, of_text, read_files, shape_option, text_options
+from .output import json_option, print_json
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -58,12 +58,14 @@ Examples:
 @click.option("--table", metavar="FILE", help="The table, where oriented clusterings take part.")
 @click.option("--id", "id_column", help="Column of the table with the names of the rows.")
 @click.option("--label", "labels", multiple=True, help="Column of the table to leave out.")
+@columns_option
+@text_options
 @click.option("--seed", default=0, show_default=True, help="Makes the result repeatable.")
 @click.option("-o", "--output", metavar="FILE", help="Write the consensus (.subscape, .csv …).")
 @click.option("--agreement", metavar="FILE", help="Write how sure each row is, as CSV.")
 @shape_option
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 def consensus(
     files: tuple[str, ...],
     n_clusters: int | None,
@@ -77,7 +79,8 @@ def consensus(
     agreement: str | None,
     shape: tuple[int, int] | None,
     force: bool,
-    as_json: bool,
+    wants_json: bool,
+    **text: Any,
 ) -> None:
     """Merge the clusterings in FILES, which are about one table, into one.
 
@@ -94,7 +97,11 @@ def consensus(
     silent = [source.name for source in sources if not source.clustering.n_clusters]
     if silent:
         click.echo(f"note: left out, every row is noise: {', '.join(silent)}", err=True)
-    X = None if table is None or not members else _numbers(table, id_column, labels, members[0])
+    X = (
+        None
+        if table is None or not members
+        else (_numbers(table, id_column, labels, members[0], of_text(text)))
+    )
     found, agreed = _merged(members, method, n_clusters, noise, seed, X)
     if output is not None:
         from subscape.files.formats import write_clusterings
@@ -102,7 +109,7 @@ def consensus(
         write_clusterings(output, found, force=force)
     if agreement is not None:
         agreed.save(agreement, force=force)
-    if as_json:
+    if wants_json:
         result = {
             "method": method,
             "members": len(members),
@@ -110,7 +117,7 @@ def consensus(
             "row_agreement": agreed.rows.tolist(),
             "clusters": agreed.cluster_records(),
         }
-        click.echo(json.dumps(result, indent=1))
+        print_json(result)
         return
     click.echo(f"{METHODS[method][0].name} of {count(len(members), 'clustering')}: {found!r}")
     click.echo(repr(agreed))
@@ -139,12 +146,13 @@ def _merged(
 
 
 def _numbers(
-    table: str, id_column: str | None, labels: tuple[str, ...], member: SubspaceClustering
-) -> Any:
+    table: str, id_column: str | None, labels: tuple[str, ...], member: SubspaceClustering,
+    text: dict[str, Any],
+) -> Any:  # fmt: skip
     """The table, with rows and columns in the order of the clusterings."""
     from .finder_inputs import read_matrix
 
-    matrix = read_matrix(table, id_column, labels, None, None)
+    matrix = read_matrix(table, id_column, labels, None, None, **text)
     if member.n_features == 1 and member.feature_names is None:  # plain labels
         return matrix.X
     return matrix.like(member, table)[0].X

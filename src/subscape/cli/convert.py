@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from .inputs import read_files, shape_option
+from .output import facts_of, json_option, print_json
 
 FORMATS = ("subscape", "labels", "elki", "opensubspace")
 
@@ -30,6 +31,7 @@ Examples:
 @shape_option
 @click.option("--lossy", is_flag=True, help="Write what the format can hold, drop the rest.")
 @click.option("--force", is_flag=True, help="Replace OUT if it exists.")
+@json_option
 def convert(
     source: str,
     target: str,
@@ -37,6 +39,7 @@ def convert(
     shape: tuple[int, int] | None,
     lossy: bool,
     force: bool,
+    wants_json: bool,
 ) -> None:
     """Write the clusterings of IN in the format of OUT.
 
@@ -60,6 +63,10 @@ def convert(
         force=force,
         lossy=lossy,
     )
+    if wants_json:
+        print_json({"clusterings": [{"name": s.name, **facts_of(s.clustering)} for s in sources],
+                    "written": [str(out)]})  # fmt: skip
+        return
     for one in sources:
         facts = repr(one.clustering).partition("(")[2].removesuffix(")")
         click.echo(f"{one.name}: {facts}")

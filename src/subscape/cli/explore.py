@@ -9,11 +9,11 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -27,8 +27,11 @@ from subscape.tables.readers.dialect import NAMES
 from subscape.tables.table import Table
 
 from .columns_file import read_columns, write_columns
-from .inputs import of_text, text_options
-from .output import columns, short
+from .inputs import as_options, columns_option, of_text, text_options
+from .output import columns, json_option, print_json, short
+
+if TYPE_CHECKING:
+    from subscape.exploration.parted_tables import PartedTable
 
 #: What the system says when nothing more can be written.
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -52,10 +55,11 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @click.option("--given", type=click.Path(exists=True, dir_okay=False),
               help="Labels that are known: find something else.")  # fmt: skip
 @click.option("--truth", type=click.Path(exists=True, dir_okay=False),
-              help="Labels to compare with at the end; the search never sees them.")  # fmt: skip
-@click.option("--columns", type=click.Path(exists=True, dir_okay=False),
-              help="What the columns are: the file that --check writes, edited.")  # fmt: skip
+              help="Labels to compare with at the end, in place of the table's own label columns; "
+              "the search never sees them.")  # fmt: skip
+@columns_option
 @click.option("--id", "id_column", help="Column with the names of the rows.")
+@click.option("--label", "labels", multiple=True, help="Column to leave out of the search.")
 @click.option("--transpose", is_flag=True, help="Group the columns instead of the rows.")
 @click.option("--search-rows", type=click.IntRange(min=10), default=20_000, show_default=True,
               help="Rows that are searched; all others are put in afterwards.")  # fmt: skip
@@ -73,11 +77,18 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @click.option("--h5ad", type=click.Path(dir_okay=False),
               help="For a table in h5ad: a file to write it to again, with the clusters in obs, "
               "obsm and varm.")  # fmt: skip
+@click.option("--force", is_flag=True, help="Replace the study that is in the folder.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@json_option
 @text_options
-def explore(table: str, output: str | None, check: bool, **options: Any) -> None:
+def explore(
+    table: str, output: str | None, check: bool, wants_json: bool, force: bool, quiet: bool,
+    **options: Any,
+) -> None:  # fmt: skip
     """Find every honest grouping of TABLE and show it on a page.
 
-    TABLE is a CSV or other text, a workbook (xlsx, ods), Parquet, Feather, ARFF, NPY or h5ad.
+    TABLE is a CSV or other text, a workbook (xlsx, ods), Parquet, Feather, ARFF, NPY or h5ad; or a
+    folder of Parquet files, which is read in parts.
     """
 
     began = time.perf_counter()
@@ -87,17 +98,20 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         # Connected until the command ends, and before the table is read, which may take long.
         click.get_current_context().with_resource(connected(options["cluster"], kernels=active))
     data = read_table(
-        table, options["columns"], options["id_column"], options["transpose"], **of_text(options)
-    )
+        table, options["id_column"], options["transpose"],
+        label=list(options["labels"]) or None, **of_text(options),
+    )  # fmt: skip
     click.echo(reading(data), err=True)
     if check:
-        say_plan(data, None if output is None else Path(output), options)
+        say_plan(data, None if output is None else Path(output), options, wants_json)
         return
     folder = Path(output or f"{Path(table).name.partition('.')[0]}-study")
     if options["resume"] and not folder.is_dir():
         raise FileNotFoundError(f"there is no study in {folder} to go on with; leave out --resume")
+    if force and options["resume"]:
+        raise ValueError("--force begins anew and --resume goes on; give one of them")
     for note in data.notes:
-        click.echo(f"note: {printable(note)}", err=True)
+        click.echo(f"note: {printable(as_options(note))}", err=True)
     from subscape.exploration.exploration import Exploration
     from subscape.report.page import make_ready, write_report
 
@@ -112,37 +126,79 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
         check_asked(options["asked"], min(data.n_rows, options["search_rows"]))
     live = LiveLine()
     click.get_current_context().call_on_close(live.clear)
+    if quiet:
+        live.clear()
+    if force:
+        clear_study(folder)
+
+    def paged(study: Any) -> Path:
+        try:
+            return write_report(study, folder / "report.html", embed_ids=options["embed_ids"])
+        except PermissionError:
+            # Somebody protects it, or has it open where that locks it.
+            page = write_report(study, folder / "report-new.html", embed_ids=options["embed_ids"])
+            click.echo(f"note: report.html can't be replaced; the page is {page}", err=True)
+            return page
+
+    looks: list[Path] = []
+
+    def update(study: Any) -> None:
+        page = paged(study)
+        if not looks and not (quiet or wants_json):
+            live.clear()
+            seconds = time.perf_counter() - began
+            click.echo(f"{study.verdict} ({seconds:.1f} s; {page} shows it, and renews)", err=True)
+        looks.append(page)
 
     def end(study: Any) -> None:
         live.clear()
-        if options["levels"]:
+        if options["levels"] and not study.part_lengths:
             study.write_labels(folder / "labels.csv", levels=True)
-        page = write_report(study, folder / "report.html", embed_ids=options["embed_ids"])
+        page = paged(study)
+        seconds = time.perf_counter() - began
+        if wants_json:
+            copy = annotated is not None and not study.is_provisional
+            files = {"folder": str(folder), "page": str(page)}
+            files |= {"h5ad": str(annotated.write(study))} if annotated and copy else {}
+            unused = list(data.unused_numeric_notes)
+            print_json(study_json(study) | {"not_used": unused, "seconds": seconds, **files})
+            return
         for note in data.unused_numeric_notes:
             click.echo(f"Not used: {printable(note)}")
         tell(study)
-        click.echo(f"\n{time.perf_counter() - began:.0f} s. The page: {page}")
+        click.echo(f"\n{seconds:.0f} s. The page: {page}")
         if study.is_provisional:
             click.echo("stopped; the same command with --resume goes on", err=True)
         elif annotated is not None:
             click.echo(f"The table with its clusters: {annotated.write(study)}")
 
+    job: Exploration | None = None
+
+    def stop() -> None:
+        if job is not None:
+            end(job.provisional())
+        else:
+            live.clear()
+            click.echo("stopped before the search began", err=True)
+
     with room_for(folder):
-        job = Exploration(
-            data,
-            effort=options["effort"],
-            time=options["seconds"],
-            given=read_known(options["given"], data, "given"),
-            truth=read_known(options["truth"], data, "truth"),
-            search_rows=options["search_rows"],
-            folder=folder,
-            resume=options["resume"],
-            n_jobs=options["jobs"],
-            random_state=options["seed"],
-            progress=live,
-        )
         try:
-            with PromptStop(lambda: end(job.provisional())):
+            with PromptStop(stop):
+                job = Exploration(
+                    data,
+                    effort=options["effort"],
+                    time=options["seconds"],
+                    given=read_known(options["given"], data, "given"),
+                    truth=compared_with(options["truth"], data),
+                    search_rows=options["search_rows"],
+                    folder=folder,
+                    resume=options["resume"],
+                    n_jobs=options["jobs"],
+                    random_state=options["seed"],
+                    progress=False if quiet else live,
+                    on_update=update,
+                )
+                live.expected = expected_seconds(job, options["jobs"])
                 study = job.complete()
                 if options["asked"] is not None:
                     from subscape.exploration.asked import with_asked
@@ -150,7 +206,7 @@ def explore(table: str, output: str | None, check: bool, **options: Any) -> None
                     study = with_asked(job, study, options["asked"])
                     study.save(folder)
         except KeyboardInterrupt:
-            end(job.provisional())
+            stop()
             leave()
         end(study)
 
@@ -194,6 +250,77 @@ def tell(study: Any) -> None:
             click.echo(f"{known['name']}: most like view {best + 1} (adjusted Rand {ari:.2f})")
 
 
+def study_json(study: Any) -> dict[str, Any]:
+    """A study as JSON: the verdict, every view with its clusters, and what is known of the table.
+
+    Clusters and views are counted from 1. The whole study is in ``study.json``.
+    """
+    records = study.to_records()
+    views = [
+        {
+            "view": view.number,
+            "n_clusters": view.n_clusters,
+            "p_value": view.p_value,
+            "p_value_is_fitted": view.is_fitted,
+            "is_better_than_chance": bool(view.p_value <= study.LEVEL),
+            "stability": view.stability,
+            "idea": view.idea,
+            "finders": list(view.finders),
+            "telling_features": view.telling_features(),
+            "n_outside": int((view.labels < 0).sum()),
+            "clusters": [
+                {key: value for key, value in record.items() if not key.startswith("view")}
+                for record in records
+                if record["view"] == view.number
+            ],
+        }
+        for view in study.views
+    ]
+    asked = study.asked
+    return {
+        "verdict": study.verdict,
+        "rows": study.shape[0],
+        "features": study.shape[1],
+        "is_provisional": study.is_provisional,
+        "views": views,
+        "asked": None
+        if asked is None
+        else {"n_clusters": asked.n_clusters, "clusters": list(asked.descriptions)},
+        "near_misses": len(study.near_misses),
+        "null_tables": len(study.chance) + len(study.curve_chance),
+        "truth": list(study.truth),
+        "notes": list(study.notes),
+    }
+
+
+#: What a study consists of, in its folder; all else there is somebody else's.
+STUDY_FILES = (
+    "study.json", "report.html", "labels.csv", "labels", "clusters.csv", "timings.json",
+    "plan.json", "decisions.jsonl", "views", "runs", "figures",
+)  # fmt: skip
+
+
+def clear_study(folder: Path) -> None:
+    """Take a study out of its folder; refused if there is something that does not belong to it."""
+    import shutil
+
+    if not any((folder / name).exists() for name in ("plan.json", "study.json")):
+        return
+    strange = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
+    strange -= {*STUDY_FILES, "columns.csv"}
+    if strange:
+        raise FileExistsError(
+            f"{folder} holds more than a study ({', '.join(sorted(strange)[:3])}), so --force does "
+            "not replace it; choose another folder"
+        )
+    for name in STUDY_FILES:
+        path = folder / name
+        if path.is_symlink() or path.is_file():
+            path.unlink()
+        elif path.is_dir():
+            shutil.rmtree(path)
+
+
 def _say_clusters(view: Any, *, is_claimed: bool) -> None:
     for text, is_sure in list(zip(view.descriptions, view.claimed_clusters, strict=True))[:8]:
         click.echo(f"  {printable(text)}{' (not claimed)' * (is_claimed and not is_sure)}")
@@ -233,6 +360,7 @@ class LiveLine:
         self._text = "reading the table"
         self._began = self._printed = time.monotonic()
         self._heartbeat = heartbeat
+        self.expected: float | None = None
         self._end = threading.Event()
         if not self._is_terminal:
             # A single run may take minutes, and says nothing until it ends.
@@ -243,20 +371,29 @@ class LiveLine:
             now = time.monotonic()
             if now - self._printed >= self._heartbeat:
                 self._printed = now
-                click.echo(f"{now - self._began:5.0f} s  still {self._text}", err=True)
+                click.echo(
+                    f"{now - self._began:5.0f} s  still {self._text}{self._left()}", err=True
+                )
+
+    def _left(self) -> str:
+        """About how much longer it takes; a guess that is kept as rough as it is."""
+        if self.expected is None:
+            return ""
+        left = self.expected - (time.monotonic() - self._began)
+        return ", longer than guessed" if left <= 0 else f", about {round_time(left)} left"
 
     def __call__(self, step: Any) -> None:
         total = "" if step.total is None else f"/{step.total}"
         self._text = f"{step.message} ({step.done}{total})"
         text = f"{step.seconds:5.0f} s  {self._text}"
         if self._is_terminal:
-            click.echo(f"\r\033[K{text[:110]}", nl=False, err=True)
+            click.echo(f"\r\033[K{(text + self._left())[:110]}", nl=False, err=True)
             return
         phase = step.message.partition(":")[0]
         if phase != self._phase:
             self._phase = phase
             self._printed = time.monotonic()
-            click.echo(text, err=True)
+            click.echo(text + self._left(), err=True)
 
     def clear(self) -> None:
         """Take the line away, and be silent from now on."""
@@ -331,6 +468,25 @@ def rough_seconds(n_runs: int, n_tables: int, n_rows: int, n_columns: int) -> fl
     return runs + 1.5 * n_tables * PER_TABLE * (1 + null_cells / SMALL_TABLE) ** 0.8
 
 
+def expected_seconds(job: Any, n_jobs: int) -> float:
+    """The same for an exploration that is about to begin."""
+    jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
+    plan, columns = job.plan, job.ready.X.shape[1]
+    whole = rough_seconds(plan.n_runs, plan.n_null, len(job.rows), columns) / min(jobs, 8)
+    return whole if job.time is None else min(whole, float(job.time))
+
+
+def round_time(seconds: float) -> str:
+    """A span of time, rounded as a guess deserves.
+
+    >>> round_time(7), round_time(48), round_time(200), round_time(8000)
+    ('10 s', '50 s', '3 min', '2 h')
+    """
+    if seconds < 90:
+        return f"{max(10, round(seconds / 10) * 10)} s"
+    return f"{round(seconds / 60)} min" if seconds < 5400 else f"{round(seconds / 3600)} h"
+
+
 def in_words(seconds: float) -> str:
     """A rough span of time.
 
@@ -345,14 +501,22 @@ def in_words(seconds: float) -> str:
     return f"{max(1, low / 3600):.0f} to {high / 3600:.0f} h"
 
 
-def say_plan(table: Table, folder: Path | None, options: dict[str, Any]) -> None:
+def say_plan(
+    table: Table | PartedTable,
+    folder: Path | None,
+    options: dict[str, Any],
+    wants_json: bool = False,
+) -> None:
     """Print roles, plan and how long it takes; write ``columns.csv`` into the folder if given."""
     from subscape.exploration.plan import make_plan
     from subscape.exploration.preparation import prepare
     from subscape.exploration.rows import check_rows
 
+    if wants_json:
+        say_plan_as_json(table, folder, options)
+        return
     for note in table.notes:
-        click.echo(printable(note))
+        click.echo(printable(as_options(note)))
     lines = [("column", "role", "kept as", "missing", "")]
     for place, column in enumerate(table.schema[:LISTED]):
         gone = int(table.profile.n_missing[place])
@@ -374,7 +538,7 @@ def say_plan(table: Table, folder: Path | None, options: dict[str, Any]) -> None
         path = write_columns(table, folder, options["columns"], said)
         click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
     check_rows(table)
-    ready = prepare(table)
+    ready = prepare(_to_search(table, options))
     for note in ready.notes:
         click.echo(note)
     rows = min(table.n_rows, options["search_rows"])
@@ -395,26 +559,93 @@ def say_plan(table: Table, folder: Path | None, options: dict[str, Any]) -> None
     )
 
 
+def say_plan_as_json(
+    table: Table | PartedTable, folder: Path | None, options: dict[str, Any]
+) -> None:
+    """The same for machines."""
+    from subscape.exploration.plan import make_plan
+    from subscape.exploration.preparation import prepare
+    from subscape.exploration.rows import check_rows
+
+    check_rows(table)
+    ready = prepare(_to_search(table, options))
+    rows, width = min(table.n_rows, options["search_rows"]), ready.X.shape[1]
+    plan = make_plan(
+        rows, width, len(ready.numeric), effort=options["effort"], seed=options["seed"]
+    )
+    written = []
+    if folder is not None:
+        said = {} if options["columns"] is None else read_columns(options["columns"])
+        written = [str(write_columns(table, folder, options["columns"], said))]
+    missing = table.profile.n_missing
+    print_json(
+        {
+            "rows": table.n_rows,
+            "columns": [
+                {
+                    "name": c.name, "role": c.role, "kind": c.kind, "unit": c.unit,
+                    "missing": int(missing[j]), "note": c.unused or c.note,
+                }
+                for j, c in enumerate(table.schema)
+            ],
+            "notes": [*table.notes, *ready.notes],
+            "plan": {
+                "effort": plan.effort, "runs": plan.n_runs, "null_tables": plan.n_null,
+                "seconds_on_one_core": rough_seconds(plan.n_runs, plan.n_null, rows, width),
+            },
+            "written": written,
+        }
+    )  # fmt: skip
+
+
 # -- reading the table, the roles of its columns, and known groupings, for the main job ------------
 
 
 def read_table(
-    path: str,
-    columns: str | None = None,
-    id_column: str | None = None,
-    transpose: bool = False,
-    **text: Any,
-) -> Table:
-    """The table of a file, with the roles of a ``columns.csv`` if there is one.
+    path: str, id_column: str | None = None, transpose: bool = False, **text: Any
+) -> Table | PartedTable:
+    """The table of a file.
 
     ``text`` are the delimiter, the encoding and so on of a text file, as in ``Table.read``.
     """
-    said = None if columns is None else read_columns(columns)
-    table = Table.read(path, id=id_column, columns=said, **text)
+    from subscape.exploration.parted_tables import is_parted
+
+    if (Path(path).is_dir() or "://" in path) and is_parted(path):
+        return _parted(path, id_column, transpose, text)
+    table = Table.read(path, id=id_column, **text)
     return transposed(table) if transpose else table
 
 
-def reading(table: Table) -> str:
+def _parted(
+    path: str, id_column: str | None, transpose: bool, text: Mapping[str, Any]
+) -> PartedTable:
+    """A folder of Parquet files, which is not read into memory."""
+    from subscape.exploration.parted_tables import PartedTable
+
+    asked = [name for name, said in text.items() if said not in (None, "none", "auto", {}, ())]
+    strange = [name for name in asked if name not in ("label", "roles", "columns")]
+    if transpose or strange:
+        what = "--transpose" if transpose else f"--{strange[0]}"
+        raise SubscapeError(f"{what} is for a table in one file, and {path} is in parts")
+    said = {name: "label" for name in text.get("label") or ()} | dict(text.get("roles") or {})
+    for name, about in dict(text.get("columns") or {}).items():
+        unlike = sorted({key for key in about if about[key]} - {"role"})
+        if unlike:
+            raise SubscapeError(f"only the role of {name!r} can be said, as {path} is in parts")
+        said |= {name: about["role"]} if about.get("role") else {}
+    return PartedTable.of(path).with_roles(said | ({id_column: "id"} if id_column else {}))
+
+
+def _to_search(table: Table | PartedTable, options: Mapping[str, Any]) -> Table:
+    """The table, or of one in parts the rows that would be searched."""
+    from subscape.exploration.rows import searched_rows
+
+    if isinstance(table, Table):
+        return table
+    return table.take(searched_rows(table.shape, options["search_rows"], options["seed"]))
+
+
+def reading(table: Table | PartedTable) -> str:
     """What was read, and what the file was taken for."""
     source = table.source
     said = [count(table.n_rows, "row"), count(len(table.schema), "column")]
@@ -447,7 +678,35 @@ def transposed(table: Table) -> Table:
     return replace(turned, source=table.source)
 
 
-def read_known(path: str | None, table: Table, what: str) -> dict[str, Any] | None:
+#: Levels of a column of labels with which views are compared.
+MOST_GROUPS = 100
+
+
+def compared_with(path: str | None, table: Table | PartedTable) -> dict[str, Any] | None:
+    """Groupings that the search never sees: of a file, else of the table, and Leiden's of cells."""
+    known = read_known(path, table, "truth") or labels_of(table) or {}
+    if table.source.get("format") == "anndata":
+        from subscape.exploration.known import leiden_groupings
+
+        known = {**leiden_groupings(table), **known}
+    return known or None
+
+
+def labels_of(table: Table | PartedTable) -> dict[str, Any] | None:
+    """The label columns of the table itself, which the search never sees, to compare with.
+
+    Such as the classes of a CSV file, or the clusterings of other programs in ``obs`` of h5ad.
+    """
+    names = [column.name for column in table.schema if column.role == "label"]
+    found = {name: _labels(table, name) for name in names}
+    return {
+        name: groups
+        for name, groups in found.items()
+        if 2 <= len(np.unique(groups[groups >= 0])) <= min(MOST_GROUPS, table.n_rows // 2)
+    } or None
+
+
+def read_known(path: str | None, table: Table | PartedTable, what: str) -> dict[str, Any] | None:
     """Groupings of a file by name, joined to the table by the names of the rows, else by order."""
     if path is None:
         return None
@@ -467,7 +726,7 @@ def read_known(path: str | None, table: Table, what: str) -> dict[str, Any] | No
     return {name if len(groups) > 1 else f"{what} ({name})": v for name, v in labels.items()}
 
 
-def _labels(known: Table, name: str) -> Any:
+def _labels(known: Table | PartedTable, name: str) -> Any:
     """Groups of a column; rows with a negative whole number are in none."""
     labels, column = known.labels(name), known.column(name)
     if column.kind == "number":
@@ -478,7 +737,7 @@ def _labels(known: Table, name: str) -> Any:
     return labels
 
 
-def _joined(known: Table, table: Table, path: str) -> Any:
+def _joined(known: Table, table: Table | PartedTable, path: str) -> Any:
     if known.row_names is not None and table.row_names is not None:
         lines, rows = known.row_names, table.row_names
         if not set(rows) <= set(lines):

@@ -11,7 +11,7 @@ import click
 from subscape.core.errors import count
 from subscape.core.types import IntArray
 
-from .inputs import text_options
+from .inputs import as_options, columns_option, suggestion, text_options
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -40,9 +40,17 @@ _TABLE_OPTIONS = (
 )
 
 
+def complete_finder(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
+    """Names of finders that begin with what was typed, whatever the case of the letters."""
+    from subscape.finders.catalogue import of_role
+
+    names = of_role("finder", "views", "alternative")
+    return [name for name in names if name.lower().startswith(incomplete.lower())]
+
+
 def table_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options that say how its table is read."""
-    command = text_options(command)
+    command = columns_option(text_options(command))
     for option in reversed(_TABLE_OPTIONS):
         command = option(command)
     return command
@@ -74,8 +82,8 @@ def finder_parameters(
             raise click.BadParameter(f"{text!r} is not NAME=VALUE", param_hint="-p")
         if name not in known:
             raise ValueError(
-                f"{type(finder).__name__} has no parameter {name!r}; it has "
-                + ", ".join(sorted(known))
+                f"{type(finder).__name__} has no parameter {name!r}.{suggestion(name, known)} It "
+                f"has {', '.join(sorted(known))}"
             )
         chosen[name] = typed_value(value)
     return chosen
@@ -237,7 +245,7 @@ def read_matrix(
 
     table = Table.read(path, id=id_column, label=list(labels) or None, **text)
     for note in table.notes:
-        click.echo(f"note: {note}", err=True)
+        click.echo(f"note: {as_options(note)}", err=True)
     text_columns = [column.name for column in table.schema if column.role == "nominal"]
     if text_columns and nominal is None:
         more = " …" if len(text_columns) > 5 else ""

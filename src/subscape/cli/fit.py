@@ -11,6 +11,7 @@ import click
 from subscape.core.errors import count
 
 from .finder_inputs import (
+    complete_finder,
     finder_parameters,
     given_option,
     read_known,
@@ -18,6 +19,7 @@ from .finder_inputs import (
     table_options,
 )
 from .inputs import of_text
+from .output import facts_of, json_option, print_json
 
 #: What the command runs, and what several clusterings are called in a file.
 TITLES = {"finder": "clustering", "views": "view", "alternative": "alternative"}
@@ -34,7 +36,7 @@ Examples:
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("algorithm", required=False)
+@click.argument("algorithm", required=False, shell_complete=complete_finder)
 @click.argument("table", required=False, type=click.Path())
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the finder; may be repeated.")  # fmt: skip
@@ -48,6 +50,7 @@ Examples:
 @click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
 @table_options
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
+@json_option
 @click.option("--list", "wants_list", is_flag=True, help="List the finders and what they look for.")
 def fit(
     algorithm: str | None,
@@ -64,12 +67,13 @@ def fit(
     missing: str | None,
     scale: str,
     force: bool,
+    wants_json: bool,
     wants_list: bool,
     **text: Any,
 ) -> None:
     """Find the clusters of TABLE (CSV, Parquet, ARFF, NPY) with ALGORITHM."""
     if wants_list or algorithm is None or table is None:
-        _list_finders()
+        _list_finders(wants_json and wants_list)
         if not wants_list:
             raise click.UsageError("name a finder and a table, e.g.  subscape fit PROCLUS data.csv")
         return
@@ -98,6 +102,24 @@ def fit(
     several = entry.role != "finder"
     found = list(finder.clusterings_) if several else [finder.clustering_]
     names = [f"{TITLES[entry.role]}_{place}" for place in range(1, len(found) + 1)]
+    if output is not None:
+        from subscape.files.formats import write_clusterings
+
+        results = [matrix.result(each, given) for each in found]
+        write_clusterings(output, results, names=names if several else None, force=force)
+    if wants_json:
+        print_json(
+            {
+                "finder": entry.name,
+                "seconds": seconds,
+                "clusterings": [
+                    {"name": name, **facts_of(each), "words": describe(matrix.X, each).sentences()}
+                    for name, each in zip(names, found, strict=True)
+                ],
+                "written": [] if output is None else [output],
+            }
+        )
+        return
     if several:
         click.echo(f"{entry.name}: {count(len(found), TITLES[entry.role])}, {seconds:.2f} s")
     for name, each in zip(names, found, strict=True):
@@ -108,10 +130,6 @@ def fit(
         if each.n_clusters == 0:
             click.echo(_nothing_found(entry, finder))
     if output is not None:
-        from subscape.files.formats import write_clusterings
-
-        results = [matrix.result(each, given) for each in found]
-        write_clusterings(output, results, names=names if several else None, force=force)
         click.echo(f"written to {output}")
 
 
@@ -128,10 +146,14 @@ def _nothing_found(entry: Any, finder: Any) -> str:
     )
 
 
-def _list_finders() -> None:
+def _list_finders(wants_json: bool = False) -> None:
     from subscape.finders.catalogue import of_role
 
     known = of_role(*TITLES)
+    if wants_json:
+        told = [(one.name, one.role, one.kind, one.sentence) for one in known.values()]
+        print_json([dict(zip(("name", "role", "kind", "what"), one, strict=True)) for one in told])
+        return
     width = max(map(len, known))
     groups: dict[str, list[Any]] = {}
     for entry in known.values():

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -30,6 +31,13 @@ class Shape(click.ParamType):
         return int(parts[0]), int(parts[1])
 
 
+columns_option = click.option(
+    "--columns",
+    type=click.Path(exists=True, dir_okay=False),
+    help="What the columns are: the file that 'subscape explore TABLE --check -o FOLDER' writes, "
+    "edited.",
+)
+
 shape_option = click.option(
     "--shape",
     type=Shape(),
@@ -41,6 +49,8 @@ def read_files(
     arguments: Sequence[str], shape: tuple[int, int] | None, only: Axis | None = None
 ) -> list[list[Source]]:
     """The clusterings of each argument; ``FILE#NAME`` means one of several in the file.
+
+    A number, from 1, does for a name.
 
     All are about one table; with ``only``, they need to have no more in common than its rows, or
     its columns.
@@ -106,8 +116,8 @@ def _chosen(sources: list[Source], wanted: str, path: str) -> Source:
     names = [source.name.rpartition("#")[2] for source in sources]
     if wanted in names:
         return sources[names.index(wanted)]
-    if wanted.isdigit() and int(wanted) < len(sources):
-        return sources[int(wanted)]
+    if wanted.isdigit() and 1 <= int(wanted) <= len(sources):
+        return sources[int(wanted) - 1]
     raise ValueError(f"{path} holds no clustering {wanted!r}; it has {_listed(names)}")
 
 
@@ -156,19 +166,43 @@ ALIASES = {
 }
 
 
-def measure_name(given: str) -> str:
-    """The full name of a measure, from it, a short one, or one written with hyphens."""
+#: What people write for parameters that are called otherwise here.
+HABITS = {
+    "k": "n_clusters", "clusters": "n_clusters", "n": "n_clusters", "seed": "random_state",
+    "l": "avg_dims", "dims": "avg_dims", "jobs": "n_jobs", "iterations": "max_iter",
+    "outliers": "noise",
+}  # fmt: skip
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """What somebody may have meant, as the end of a message; nothing if no name is near.
+
+    >>> suggestion("comprae", ["compare", "matrix"])
+    " Did you mean 'compare'?"
+    >>> suggestion("zzz", ["compare"])
+    ''
+    """
     from difflib import get_close_matches
 
-    from subscape.measures.registry import MEASURES
+    known = list(known)
+    if name in HABITS and HABITS[name] in known:
+        return f" Did you mean {HABITS[name]!r}?"
+    spelled = {each.lower().replace("-", "_"): each for each in known}
+    close = get_close_matches(name.lower().replace("-", "_"), list(spelled), 1)
+    return f" Did you mean {spelled[close[0]]!r}?" if close else ""
 
+
+def measure_name(given: str) -> str:
+    """The full name of a measure, from it, a short one, or one written with hyphens."""
+    from subscape.measures.registry import everything
+
+    known = everything()
     name = given.strip().lower().replace("-", "_")
     name = ALIASES.get(name, name)
-    if name in MEASURES:
+    if name in known:
         return name
-    close = get_close_matches(name, [*MEASURES, *ALIASES], 1)
-    hint = f"did you mean {close[0]}? " if close else ""
-    raise ValueError(f"unknown measure {given!r}; {hint}'subscape compare --list' shows all")
+    hint = suggestion(name, [*known, *ALIASES])
+    raise ValueError(f"unknown measure {given!r}.{hint} 'subscape compare --list' shows all")
 
 
 # -- options for text files whose delimiter, encoding or header are not what would be detect -------
@@ -180,6 +214,14 @@ _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " "
 def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command."""
     for option in (
+        click.option("--hvg", type=click.IntRange(1), metavar="N",
+                     help="Keep the N most variable columns, such as genes."),
+        click.option("--normalize", type=click.Choice(["auto", "log", "none"]), default="auto",
+                     show_default=True,
+                     help="Logarithms of counts of one library size; auto: where h5ad holds "
+                     "counts."),
+        click.option("--use-rep", help="Of h5ad: an entry of obsm, such as X_pca, in place of X."),
+        click.option("--layer", help="Of h5ad: a layer in place of X."),
         click.option("--trusted", is_flag=True,
                      help="Lift the limits on how much a packed or very wide file may hold."),
         click.option("--sheet", help="Sheet of a workbook, if not the first."),
@@ -207,8 +249,12 @@ def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
     {'delimiter': '\\t', 'encoding': None, 'decimal': None, 'header': False}
     """
     delimiter = options["delimiter"]
-    extra: dict[str, Any] = {name: options[name] for name in ("sheet", "ragged") if
-                             options.get(name)}  # fmt: skip
+    asked = ("sheet", "ragged", "layer", "use_rep", "hvg", "normalize", "columns")
+    extra: dict[str, Any] = {name: options[name] for name in asked if options.get(name)}
+    if "columns" in extra:
+        from .columns_file import read_columns
+
+        extra["columns"] = read_columns(extra["columns"])
     if options.get("na"):
         extra["missing"] = list(options["na"])
     if options.get("trusted"):
@@ -222,3 +268,51 @@ def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
         "header": False if options["no_header"] else None,
         **extra,
     }
+
+
+# -- what messages of the library say of parameters, in the words of the command line --------------
+
+
+_VALUES = re.compile(r"""\b(delimiter|encoding|decimal|format|mass|overlap|null)=(["'])(.*?)\2""")
+_OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
+_WORDS = (
+    ("pass force=True (--force)", "pass --force"),
+    ("header=False", "--no-header"),
+    ("ragged='pad'", "--ragged pad"),
+    ("limits=Limits.lifted()", "--trusted"),
+    ("by limits=Limits(columns=…)", "by --trusted"),
+    ("by limits=Limits(line=…)", "by --trusted"),
+    ("(sheet=…)", "(--sheet)"),
+    ("(layer=…)", "(--layer)"),
+    ("(normalize='none' leaves them)", "(--normalize none leaves them)"),
+    ("normalize='log'", "--normalize log"),
+    ("hvg=2000", "--hvg 2000"),
+    ("leave out normalize and hvg, or use_rep", "leave out --normalize and --hvg, or --use-rep"),
+    ("give layer or use_rep", "give --layer or --use-rep"),
+    ("layer and use_rep are for", "--layer and --use-rep are for"),
+    ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
+    ("n_clusters=", "-k "),
+    (
+        "restrict() and embed() bring clusterings to one table",
+        "In Python, restrict() and embed() bring clusterings to one table",
+    ),
+)
+
+
+def as_options(message: str) -> str:
+    """A message with options instead of parameters.
+
+    >>> as_options("say delimiter=';', or encoding=…; header=False reads it as data")
+    "say --delimiter ';', or --encoding …; --no-header reads it as data"
+    >>> as_options('say mass="unit" to scale every subspace to mass 1')
+    'say --mass unit to scale every subspace to mass 1'
+    """
+    for words, instead in _WORDS:
+        message = message.replace(words, instead)
+    message = _VALUES.sub(_option, message)
+    return _OPEN.sub(r"--\1 ", message)
+
+
+def _option(found: re.Match[str]) -> str:
+    name, sign, value = found.groups()
+    return f"--{name} {value if value.isalnum() else sign + value + sign}"

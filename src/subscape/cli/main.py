@@ -8,7 +8,6 @@ any subcommand. To add one, write a click command in a module of its own and nam
 from __future__ import annotations
 
 import importlib
-import re
 import sys
 import warnings
 from collections.abc import Sequence
@@ -34,16 +33,21 @@ COMMANDS = {
     ),
     "choose": Subcommand("subscape.cli.choose:choose", "Choose a finder's parameters."),
     "compare": Subcommand("subscape.cli.compare:compare", "Say how different two clusterings are."),
+    "completion": Subcommand(
+        "subscape.cli.completion:completion", "Print a script for completion in your shell."
+    ),
     "consensus": Subcommand("subscape.cli.consensus:consensus", "Merge many clusterings into one."),
     "convert": Subcommand("subscape.cli.convert:convert", "Write a clustering in another format."),
     "demo": Subcommand("subscape.cli.demo:demo", "Show the main job on generated data."),
     "explore": Subcommand("subscape.cli.explore:explore", "Find every honest grouping of a table."),
     "figures": Subcommand("subscape.cli.figures:figures", "Draw the pictures of a study."),
     "fit": Subcommand("subscape.cli.fit:fit", "Find the clusters of a table with one finder."),
+    "man": Subcommand("subscape.cli.man:man", "Print the manual page."),
     "matrix": Subcommand("subscape.cli.matrix:matrix", "Compare every pair of many clusterings."),
     "predict": Subcommand(
         "subscape.cli.predict:predict", "Put new rows into the clusters of a study."
     ),
+    "rename": Subcommand("subscape.cli.rename:rename", "Give clusters of a study names."),
     "validate": Subcommand(
         "subscape.cli.validate:validate", "Say whether clusters come back and beat chance."
     ),
@@ -69,6 +73,19 @@ class LazyGroup(click.Group):
         command: click.Command = getattr(importlib.import_module(module), function)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the subcommand; a name that is nearly one is answered with the one meant."""
+        name = args[0]
+        if name not in COMMANDS and not name.startswith("-"):
+            from .inputs import suggestion
+
+            raise click.UsageError(
+                f"No such command {_harmless(name)!r}.{suggestion(name, COMMANDS)}", ctx
+            )
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the subcommands from the table, without importing them."""
         with formatter.section("Commands"):
@@ -92,6 +109,8 @@ def _refuse(error: Exception) -> NoReturn:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:
+        from .inputs import as_options
+
         text = as_options(str(error)) or type(error).__name__
     click.echo(f"Error: {_harmless(text)}", err=True)
     sys.exit(BAD_INPUT)
@@ -143,44 +162,3 @@ def main() -> None:
     # A line of Subscape's source under a warning helps nobody at a command line.
     warnings.showwarning = show
     cli(prog_name="subscape")
-
-
-# -- what messages of the library say of parameters, in the words of the command line --------------
-
-
-_VALUES = re.compile(r"""\b(delimiter|encoding|decimal|format|mass|overlap|null)=(["'])(.*?)\2""")
-_OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
-_WORDS = (
-    ("pass force=True (--force)", "pass --force"),
-    ("header=False", "--no-header"),
-    ("ragged='pad'", "--ragged pad"),
-    ("limits=Limits.lifted()", "--trusted"),
-    ("by limits=Limits(columns=…)", "by --trusted"),
-    ("by limits=Limits(line=…)", "by --trusted"),
-    ("(sheet=…)", "(--sheet)"),
-    ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
-    ("n_clusters=", "-k "),
-    (
-        "restrict() and embed() bring clusterings to one table",
-        "In Python, restrict() and embed() bring clusterings to one table",
-    ),
-)
-
-
-def as_options(message: str) -> str:
-    """A message with options instead of parameters.
-
-    >>> as_options("say delimiter=';', or encoding=…; header=False reads it as data")
-    "say --delimiter ';', or --encoding …; --no-header reads it as data"
-    >>> as_options('say mass="unit" to scale every subspace to mass 1')
-    'say --mass unit to scale every subspace to mass 1'
-    """
-    for words, instead in _WORDS:
-        message = message.replace(words, instead)
-    message = _VALUES.sub(_option, message)
-    return _OPEN.sub(r"--\1 ", message)
-
-
-def _option(found: re.Match[str]) -> str:
-    name, sign, value = found.groups()
-    return f"--{name} {value if value.isalnum() else sign + value + sign}"

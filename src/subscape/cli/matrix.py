@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -13,7 +12,7 @@ import click
 from subscape.core.types import FloatArray
 
 from .inputs import measure_name, read_files, shape_option
-from .output import columns, short
+from .output import columns, json_option, print_json, short
 
 if TYPE_CHECKING:
     pass
@@ -53,7 +52,7 @@ Examples:
 @click.option("--plot", metavar="FILE", help="Draw the matrix with its dendrogram (PNG, PDF, SVG).")
 @click.option("-o", "--output", metavar="FILE", help="Write the distances as CSV.")
 @click.option("--force", is_flag=True, help="Replace files that exist.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 def matrix(
     files: tuple[str, ...],
     measure: str,
@@ -64,7 +63,7 @@ def matrix(
     plot: str | None,
     output: str | None,
     force: bool,
-    as_json: bool,
+    wants_json: bool,
 ) -> None:
     """Compare every pair of the clusterings in FILES, which are about one table.
 
@@ -97,14 +96,14 @@ def matrix(
         _write(Path(output), _csv(distances, names).encode(), force)
     if plot is not None and picture is not None:
         _write(Path(plot), picture, force)
-    if as_json:
+    if wants_json:
         result = {
             "measure": metric,
             "names": names,
             "distances": distances.tolist(),
             "median": names[middle],
         }
-        click.echo(json.dumps(result, indent=1))
+        print_json(result)
         return
     click.echo("\n".join(_as_text(distances, names, metric, middle)))
     for target in (output, plot):
@@ -162,11 +161,11 @@ def _csv(distances: FloatArray, names: list[str]) -> str:
 def _as_text(distances: FloatArray, names: list[str], metric: str, middle: int) -> list[str]:
     """The whole matrix if it fits the terminal, else what is nearest to each clustering."""
     number = len(names)
-    shown = [f"{i} {short(name, 30)}" for i, name in enumerate(names)]
+    shown = [f"{i} {short(name, 30)}" for i, name in enumerate(names, 1)]
     lines = [f"{metric} (0 = identical) among {number} clusterings", ""]
     width = max(map(len, shown)) + 7 * number
     if width <= max(80, shutil.get_terminal_size().columns):
-        head = ["", *map(str, range(number))]
+        head = ["", *map(str, range(1, number + 1))]
         rows = [
             [name, *(f"{d:.3f}" for d in row)] for name, row in zip(shown, distances, strict=True)
         ]

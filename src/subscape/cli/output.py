@@ -8,6 +8,42 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import click
+
+json_option = click.option(
+    "--json", "wants_json", is_flag=True, help="Print JSON and nothing else."
+)
+"""The option of every command that prints something."""
+
+
+def print_json(result: Any) -> None:
+    """Print a result as JSON; what is no number is null."""
+    import json
+
+    from subscape.core.plain_values import without_nan
+
+    click.echo(json.dumps(without_nan(result), indent=1))
+
+
+def facts_of(clustering: Any) -> dict[str, Any]:
+    """What JSON says of any clustering: its kind and size, and rows and features of its clusters.
+
+    Clusters are counted from 1, as wherever people read them.
+    """
+    return {
+        "kind": clustering.kind,
+        "n_rows": clustering.n_rows,
+        "n_features": clustering.n_features,
+        "n_clusters": clustering.n_clusters,
+        "n_noise": int((clustering.labels() < 0).sum()) if clustering.n_clusters else None,
+        "clusters": [
+            {"cluster": k + 1, "rows": float(size), "dims": float(dims)}
+            for k, (size, dims) in enumerate(
+                zip(clustering.sizes, clustering.subspaces.dims, strict=True)
+            )
+        ],
+    }
+
 
 def number(value: float, digits: int = 4) -> str:
     """A number as a table shows it; nothing for what is unknown.

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from .inputs import of_text, text_options
+from .inputs import columns_option, of_text, text_options
+from .output import json_option, print_json
 
 
 @click.command(epilog="Example:  subscape predict study new.csv -o labels.csv")
@@ -17,11 +18,13 @@ from .inputs import of_text, text_options
 @click.option("-o", "--output", type=click.Path(), help="File for the labels; else the screen.")
 @click.option("--view", "views", multiple=True, type=int, help="View; all if left out.")
 @click.option("--id", "id_column", help="Column with the names of the rows.")
+@json_option
 @click.option("--force", is_flag=True, help="Replace an existing output file.")
+@columns_option
 @text_options
 def predict(
     study: str, table: str, output: str | None, views: tuple[int, ...], id_column: str | None,
-    force: bool, **text: Any,
+    wants_json: bool, force: bool, **text: Any,
 ) -> None:  # fmt: skip
     """Put the rows of TABLE into the clusters of a STUDY."""
     from subscape.exploration.new_rows import new_rows, read_as_explored
@@ -30,7 +33,10 @@ def predict(
     from subscape.files.labels import harmless
 
     found = load_study(study)
-    new = read_as_explored(table, found.table_schema, id=id_column, **of_text(text))
+    options = of_text(text)
+    if options.get("normalize") == "auto" and found.settings.get("library_size"):
+        options["normalize"] = found.settings["library_size"]
+    new = read_as_explored(table, found.table_schema, id=id_column, **options)
     X, notes = new_rows(found.recipes, new)
     for note in notes:
         click.echo(f"note: {note}", err=True)
@@ -43,16 +49,22 @@ def predict(
     head = ["row"]
     for view in chosen:
         head += [f"view_{view.number}", f"view_{view.number}_confidence"]
-    writer.writerow(head)
+    every = []
     for i in range(new.n_rows):
         cells: list[Any] = [harmless(new.row_names[i]) if new.row_names else i + 1]
         for labels, sure in results:
             # As on the page, clusters are counted from 1; -1 is none of them.
-            cells += [int(labels[i]) + 1 if labels[i] >= 0 else -1, f"{sure[i]:.4f}"]
-        writer.writerow(cells)
+            cells += [int(labels[i]) + 1 if labels[i] >= 0 else -1, round(float(sure[i]), 4)]
+        every.append(cells)
+    writer.writerows([head, *every])
     lines = buffer.getvalue()
+    if output is not None:
+        write_text_atomically(output, lines, force=force)
+    if wants_json:
+        records = [dict(zip(head, cells, strict=True)) for cells in every]
+        print_json({"rows": records, "written": [] if output is None else [output]})
+        return
     if output is None:
         click.echo(lines, nl=False)
         return
-    write_text_atomically(output, lines, force=force)
     click.echo(f"written to {output}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,8 +12,8 @@ from click.core import ParameterSource
 from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL, STABLE
 
 from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
-from .inputs import of_text, read_files, with_clusters
-from .output import columns, number, write_records
+from .inputs import of_text, read_files, suggestion, with_clusters
+from .output import columns, json_option, number, print_json, write_records
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -60,7 +59,7 @@ ORIGIN = ("algorithm", "parameters", "reading", "given")
               help="Seed of the random numbers.")  # fmt: skip
 @click.option("--jobs", type=int, default=None, help="Parallel jobs; -1 takes all cores.")
 @table_options
-@click.option("--json", "wants_json", is_flag=True, help="Print JSON and nothing else.")
+@json_option
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--force", is_flag=True, help="Replace existing output files.")
 def validate(
@@ -222,7 +221,8 @@ def _finder(
         key, equals, value = text.partition("=")
         if not equals or key not in known:
             raise ValueError(
-                f"{text!r} is not NAME=VALUE of {entry.name}; it has " + ", ".join(sorted(known))
+                f"{text!r} is not NAME=VALUE of {entry.name}.{suggestion(key, known)} It has "
+                + ", ".join(sorted(known))
             )
         chosen[key] = typed_value(value)
     return entry, finder.set_params(**chosen)
@@ -339,14 +339,12 @@ def _p_values(X: Any, clustering: SubspaceClustering, tested: Any) -> Any:
 def tell(reports: list[dict[str, Any]], names: list[str], wants_json: bool) -> None:
     """Print what was found out, about one clustering or about each of several."""
     if wants_json:
-        from subscape.core.plain_values import without_nan
-
         plain = [{key: report[key] for key in report if key != "stability"} for report in reports]
         told: Any = plain[0]
         if len(plain) > 1:
             named = zip(names, plain, strict=True)
             told = {"clusterings": [{"name": name, **one} for name, one in named]}
-        click.echo(json.dumps(without_nan(told), indent=1))
+        print_json(told)
         return
     for place, (name, report) in enumerate(zip(names, reports, strict=True)):
         lines = _as_text(report)
@@ -386,7 +384,7 @@ def _as_text(report: dict[str, Any]) -> list[str]:
     head = ("cluster", "rows", "dims", "stability", "comes back in", "p")
     rows = [
         (
-            str(record["cluster"]), number(record["rows"]), number(record["dims"], 3),
+            str(record["cluster"] + 1), number(record["rows"]), number(record["dims"], 3),
             number(record["stability"], 3),
             "" if record["recovered"] != record["recovered"] else f"{record['recovered']:.0%}",
             number(record["p_value"], 3),
@@ -420,5 +418,5 @@ def _verdict(report: dict[str, Any]) -> str:
         return f"All clusters can be trusted ({rule})."
     if not good:
         return f"No cluster can be trusted (that takes a {rule})."
-    named = ", ".join(map(str, good))
+    named = ", ".join(str(k + 1) for k in good)
     return f"{len(good)} of {len(clusters)} clusters can be trusted ({rule}): {named}."

@@ -75,6 +75,11 @@ class AdcoOverTimeDisplay:
             Of :func:`subscape.measures.adco_similarity`; for windows of different sizes say
             ``sizes="scaled"`` or ``variant="cosine"``.
 
+        Returns
+        -------
+        AdcoOverTimeDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> import numpy as np
@@ -110,7 +115,13 @@ class AdcoOverTimeDisplay:
         return display.plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> AdcoOverTimeDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        AdcoOverTimeDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax)
         places = np.arange(len(self.names))
         first, second = cluster_colours(2)

@@ -52,6 +52,11 @@ class AgreementDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        AgreementDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.plots import AgreementDisplay
@@ -65,11 +70,23 @@ class AgreementDisplay:
     def from_agreement(
         cls, agreement: Agreement, *, ax: Any = None, title: str | None = None
     ) -> AgreementDisplay:
-        """Draw an agreement that was computed before."""
+        """Draw an agreement that was computed before.
+
+        Returns
+        -------
+        AgreementDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+        """
         return cls(agreement).plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> AgreementDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        AgreementDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax, (6.4, 4.0))
         colours = cluster_colours(len(self.agreement.clusters))
         start, middles, names = 0, [], []
@@ -82,7 +99,7 @@ class AgreementDisplay:
                             lw=0)  # fmt: skip
             ax.hlines(curve.mean(), at[0], at[-1], color=colour, lw=1.6)
             middles.append(start + len(curve) / 2)
-            names.append("noise" if label < 0 else str(label))
+            names.append("noise" if label < 0 else str(label + 1))
             start += len(curve)
         ax.set_xlim(0, start)
         ax.set_ylim(0, 1.02)

@@ -34,6 +34,7 @@ def axes(ax: Any = None, figsize: tuple[float, float] = (6.0, 4.5)) -> Any:
 
 def cluster_colours(number: int) -> FloatArray:
     """One RGB colour per cluster; hues repeat, darker, beyond twelve."""
+    pyplot()  # says how to get matplotlib where it is missing
     from matplotlib.colors import to_rgb
 
     base = np.array([to_rgb(hue) for hue in HUES])

@@ -60,6 +60,11 @@ class CellsDisplay:
         legend : bool, default=True
             Name the clusters beside the picture.
 
+        Returns
+        -------
+        CellsDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.datasets import thesis_6_1
@@ -78,7 +83,13 @@ class CellsDisplay:
     def plot(
         self, *, ax: Any = None, title: str | None = None, legend: bool = True
     ) -> CellsDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        CellsDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax, (4.8, 4.8))
         ax.imshow(self.image, aspect="auto", interpolation="nearest")
         names = feature_names(self.clustering)
@@ -99,7 +110,9 @@ class CellsDisplay:
         sizes = self.clustering.sizes
         handles = [
             Patch(color=colour, label=f"{k}  ({size:g} rows)")
-            for k, (colour, size) in enumerate(zip(cluster_colours(len(sizes)), sizes, strict=True))
+            for k, (colour, size) in enumerate(
+                zip(cluster_colours(len(sizes)), sizes, strict=True), 1
+            )
         ]
         ax.legend(handles=handles, title="cluster", loc="upper left", bbox_to_anchor=(1.01, 1),
                   frameon=False, fontsize="small")  # fmt: skip

@@ -75,6 +75,11 @@ class ClusterMapDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        ClusterMapDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.plots import ClusterMapDisplay
@@ -104,14 +109,20 @@ class ClusterMapDisplay:
         return display.plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> ClusterMapDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        ClusterMapDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax, (5.6, 4.8))
         colours = cluster_colours(len(self.stars))
         area = 8 + 90 * self.sizes / self.sizes.max()
         for k, colour in enumerate(colours):
             own = self.stands_for == k
             ax.scatter(*self.places[own].T, s=area[own], color=colour, alpha=0.45, lw=0,
-                       label=f"{k}  ({own.sum()} clusters)")  # fmt: skip
+                       label=f"{k + 1}  ({own.sum()} clusters)")  # fmt: skip
         ax.scatter(*self.stars.T, s=190, marker="*", c=colours, edgecolors="black", zorder=3)
         ax.set_xticks([])
         ax.set_yticks([])

@@ -56,6 +56,11 @@ class ClusterStabilityDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        ClusterStabilityDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.plots import ClusterStabilityDisplay
@@ -65,7 +70,7 @@ class ClusterStabilityDisplay:
         array([0, 1])
         """
         number = stability.n_clusters
-        labels = [str(k) for k in range(number)] if names is None else [str(n) for n in names]
+        labels = [str(k + 1) for k in range(number)] if names is None else [str(n) for n in names]
         if len(labels) != number:
             raise ValueError(f"{len(labels)} names were given for {number} clusters")
         return cls(stability, labels).plot(sort=sort, ax=ax, title=title)
@@ -73,7 +78,13 @@ class ClusterStabilityDisplay:
     def plot(
         self, *, sort: bool = False, ax: Any = None, title: str | None = None
     ) -> ClusterStabilityDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        ClusterStabilityDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         means = self.stability.stability
         order = np.arange(len(means))
         if sort:

@@ -64,6 +64,11 @@ class CoassociationDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        CoassociationDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.plots import CoassociationDisplay
@@ -92,7 +97,13 @@ class CoassociationDisplay:
     def plot(
         self, *, ax: Any = None, title: str | None = None, cmap: str = "Blues"
     ) -> CoassociationDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        CoassociationDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax, (5.6, 4.8))
         image = ax.imshow(self.shares, cmap=cmap, vmin=0, vmax=1, interpolation="nearest")
         ax.figure.colorbar(image, ax=ax, label="share of the members that join the rows")
@@ -118,4 +129,4 @@ class CoassociationDisplay:
                                   ec=colours[number])  # fmt: skip
                 ax.add_patch(frame)
         middles = [(a + b - 1) / 2 for a, b in spans]
-        ax.set_yticks(middles, ["noise" if n < 0 else str(n) for n in numbers])
+        ax.set_yticks(middles, ["noise" if n < 0 else str(n + 1) for n in numbers])

@@ -76,6 +76,11 @@ class DistanceMatrixDisplay:
         groups : sequence of str, optional
             What each clustering belongs to; keeps the given order, with lines between groups.
 
+        Returns
+        -------
+        DistanceMatrixDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.plots import DistanceMatrixDisplay
@@ -104,6 +109,11 @@ class DistanceMatrixDisplay:
         method : str, default="single"
             Linkage of the dendrogram.
 
+        Returns
+        -------
+        DistanceMatrixDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from sklearn.cluster import KMeans
@@ -130,13 +140,19 @@ class DistanceMatrixDisplay:
         reorder: bool = True,
         groups: Sequence[str] | None = None,
     ) -> DistanceMatrixDisplay:
-        """Draw a matrix that was computed before."""
+        """Draw a matrix that was computed before.
+
+        Returns
+        -------
+        DistanceMatrixDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+        """
         matrix = np.asarray(distances, dtype=np.float64)
         if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
             raise ValueError(f"distances must be a square matrix, got shape {matrix.shape}")
         if not np.allclose(matrix, matrix.T, atol=1e-8, equal_nan=True):
             raise ValueError("distances must be symmetric")
-        labels = [str(i) for i in range(len(matrix))] if names is None else [str(n) for n in names]
+        labels = [str(n) for n in (range(1, len(matrix) + 1) if names is None else names)]
         if len(labels) != len(matrix):
             raise ValueError(f"{len(labels)} names were given for {len(matrix)} clusterings")
         belongs = None if groups is None else [str(group) for group in groups]
@@ -151,7 +167,13 @@ class DistanceMatrixDisplay:
         return cls(matrix, labels, merges, belongs).plot(reorder=reorder and belongs is None)
 
     def plot(self, *, reorder: bool = True, cmap: str = "viridis") -> DistanceMatrixDisplay:
-        """Draw into a new figure."""
+        """Draw into a new figure.
+
+        Returns
+        -------
+        DistanceMatrixDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         number = len(self.distances)
         side = float(np.clip(3.0 + 0.12 * number, 4.0, 11.0))
         figure, (top, ax) = pyplot().subplots(

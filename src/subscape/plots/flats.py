@@ -93,6 +93,11 @@ class FlatsDisplay:
         title : str, optional
         legend : bool, default=True
 
+        Returns
+        -------
+        FlatsDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.datasets import planted_oriented
@@ -117,7 +122,13 @@ class FlatsDisplay:
     def plot(
         self, *, ax: Any = None, title: str | None = None, legend: bool = True
     ) -> FlatsDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        FlatsDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         solid = self.points.shape[1] == 3
         if ax is None and solid:
             figure = pyplot().figure(figsize=(6.0, 5.0), layout="constrained")
@@ -134,7 +145,7 @@ class FlatsDisplay:
             ax.scatter(*self.points[noise].T, s=6, color=NOISE_COLOUR, label="noise")
         colours = cluster_colours(len(self.patches))
         for k, (patch, colour) in enumerate(zip(self.patches, colours, strict=True)):
-            ax.scatter(*self.points[self.labels == k].T, s=8, color=colour, label=str(k))
+            ax.scatter(*self.points[self.labels == k].T, s=8, color=colour, label=str(k + 1))
             self._patch(ax, patch, colour)
         for axis, name in zip("xyz", self.names, strict=False):
             getattr(ax, f"set_{axis}label")(name.replace("$", r"\$"))

@@ -47,6 +47,11 @@ class IntersectionsDisplay:
         **options
             As in :func:`subscape.measures.clustering_error`.
 
+        Returns
+        -------
+        IntersectionsDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.plots import IntersectionsDisplay
@@ -60,12 +65,18 @@ class IntersectionsDisplay:
     def plot(
         self, *, names: tuple[str, str] = ("a", "b"), ax: Any = None, values: bool | None = None
     ) -> IntersectionsDisplay:
-        """Draw into ``ax`` or a new figure; numbers are written where they fit."""
-        from matplotlib.patches import Rectangle
+        """Draw into ``ax`` or a new figure; numbers are written where they fit.
 
+        Returns
+        -------
+        IntersectionsDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         table = self.table.table
         height, width = table.shape
         ax = axes(ax, (min(10, 2.5 + 0.45 * width), min(9, 2.0 + 0.4 * height)))
+        from matplotlib.patches import Rectangle
+
         image = ax.imshow(table, cmap="Blues", vmin=0, aspect="auto")
         for i, j in zip(self.matching.a, self.matching.b, strict=True):
             ax.add_patch(Rectangle((j - 0.5, i - 0.5), 1, 1, fill=False, edgecolor="#cc3311", lw=2))
@@ -78,8 +89,8 @@ class IntersectionsDisplay:
                     colour = "white" if value > 0.6 * top else "black"
                     ax.text(j, i, f"{value:.4g}", ha="center", va="center", color=colour,
                             fontsize="small")  # fmt: skip
-        ticks(ax.xaxis, [str(j) for j in range(width)])
-        ticks(ax.yaxis, [str(i) for i in range(height)])
+        ticks(ax.xaxis, [str(j + 1) for j in range(width)])
+        ticks(ax.yaxis, [str(i + 1) for i in range(height)])
         ax.set_xlabel(f"clusters of {names[1]}")
         ax.set_ylabel(f"clusters of {names[0]}")
         ax.set_title(

@@ -62,6 +62,11 @@ class LossCurveDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        LossCurveDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.datasets import planted_oriented
@@ -72,7 +77,7 @@ class LossCurveDisplay:
         array([0.042, 0.   , 0.   , 0.   , 0.   ])
         """
         table = numbers(X, "LossCurveDisplay")
-        named = clusterings if isinstance(clusterings, Mapping) else dict(enumerate(clusterings))
+        named = clusterings if isinstance(clusterings, Mapping) else dict(enumerate(clusterings, 1))
         curves = {
             str(name): loss_by_dim(table, clustering_of(clustering, table, X))
             for name, clustering in named.items()
@@ -81,7 +86,13 @@ class LossCurveDisplay:
         return cls(curves, one_cluster).plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> LossCurveDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        LossCurveDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax)
         dims = np.arange(len(self.one_cluster))
         ax.plot(dims, self.one_cluster, color="#444444", linestyle="--", label="one cluster (PCA)")

@@ -63,6 +63,11 @@ class NullDistributionDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        NullDistributionDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.finders import P3C
@@ -73,10 +78,10 @@ class NullDistributionDisplay:
         >>> result = significance(P3C(), X, n_null=9, random_state=0)
         >>> display = NullDistributionDisplay.from_significance(result, clusters=True)
         >>> list(display.observed)
-        ['cluster 0', 'cluster 1']
+        ['cluster 1', 'cluster 2']
         """
         if clusters:
-            names = [f"cluster {k}" for k in range(len(result.cluster_observed[run]))]
+            names = [f"cluster {k + 1}" for k in range(len(result.cluster_observed[run]))]
             observed = dict(zip(names, result.cluster_observed[run].tolist(), strict=True))
             p_values = dict(zip(names, result.cluster_p_values[run].tolist(), strict=True))
             return cls(result.cluster_null, observed, p_values).plot(ax=ax, title=title)
@@ -85,7 +90,13 @@ class NullDistributionDisplay:
         return display.plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> NullDistributionDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        NullDistributionDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax)
         bins = int(np.clip(np.sqrt(len(self.null)) * 1.5, 5, 40))
         ax.hist(self.null, bins=bins, color="#bbbbbb", edgecolor="white",

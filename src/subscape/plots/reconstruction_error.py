@@ -68,6 +68,11 @@ class ReconstructionErrorDisplay:
         ax : matplotlib axes, optional
         title : str, optional
 
+        Returns
+        -------
+        ReconstructionErrorDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.datasets import planted_axes
@@ -83,13 +88,19 @@ class ReconstructionErrorDisplay:
         if relative:
             variances = np.asarray(table, dtype=np.float64).var(axis=0)
             errors = errors / np.where(variances > 0, variances, 1.0)
-        groups = [str(k) for k in range(given.n_clusters)]
+        groups = [str(k + 1) for k in range(given.n_clusters)]
         groups += ["noise"] * (len(errors) - len(groups))
         display = cls(errors, feature_names(given), groups, relative)
         return display.plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> ReconstructionErrorDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        ReconstructionErrorDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         number, p = self.errors.shape
         ax = axes(ax, (float(np.clip(0.3 * p, 4, 11)), float(np.clip(0.4 * number + 1.5, 2.4, 8))))
         # One outlying noise row must not make all other cells look alike.

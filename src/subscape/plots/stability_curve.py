@@ -52,6 +52,11 @@ class StabilityCurveDisplay:
         replicates : bool, default=True
             Draw every replicate as a faint dot, if there is only one curve.
 
+        Returns
+        -------
+        StabilityCurveDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from sklearn.cluster import KMeans
@@ -75,7 +80,13 @@ class StabilityCurveDisplay:
     def plot(
         self, *, ax: Any = None, title: str | None = None, replicates: bool = True
     ) -> StabilityCurveDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        StabilityCurveDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax)
         first = next(iter(self.curves.values()))
         parameter, places = _places(first.settings)

@@ -61,6 +61,11 @@ class TradeOffDisplay:
         **index : str
             ``separation`` and ``diameter`` of :func:`subscape.measures.dq_measure`.
 
+        Returns
+        -------
+        TradeOffDisplay
+            Drawn, with ``ax_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.finders import COALA
@@ -72,7 +77,9 @@ class TradeOffDisplay:
         >>> {name: round(score.dissimilarity, 1) for name, score in display.scores.items()}
         {'COALA': 0.7, 'known': 0.0, 'hidden': 0.7}
         """
-        named = alternatives if isinstance(alternatives, Mapping) else dict(enumerate(alternatives))
+        named = (
+            alternatives if isinstance(alternatives, Mapping) else dict(enumerate(alternatives, 1))
+        )
         scores = {
             str(name): dq_measure(X, given, alternative, **index)
             for name, alternative in named.items()
@@ -80,7 +87,13 @@ class TradeOffDisplay:
         return cls(scores).plot(ax=ax, title=title)
 
     def plot(self, *, ax: Any = None, title: str | None = None) -> TradeOffDisplay:
-        """Draw into ``ax`` or a new figure."""
+        """Draw into ``ax`` or a new figure.
+
+        Returns
+        -------
+        TradeOffDisplay
+            This one, with ``ax_`` and ``figure_``.
+        """
         ax = axes(ax, (5.4, 4.8))
         for level in LEVELS:
             # DQ is a harmonic mean: quality falls as level * x / (2 x - level).

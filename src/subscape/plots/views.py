@@ -85,6 +85,11 @@ class ViewsDisplay:
         names : sequence of str, optional
             Names of the clusterings; by default "view 0", "view 1", ...
 
+        Returns
+        -------
+        ViewsDisplay
+            Drawn, with ``axes_`` and ``figure_``.
+
         Examples
         --------
         >>> from subscape.finders import NrKMeans
@@ -117,13 +122,19 @@ class ViewsDisplay:
         planes = [plane_of(table, clustering, shown) for clustering in given]
         labels = np.column_stack([clustering.labels()[shown] for clustering in given])
         if names is None:
-            names = [f"view {j}" for j in range(len(given))]
+            names = [f"view {j + 1}" for j in range(len(given))]
         columns: Iterable[Any] = getattr(X, "columns", range(table.shape[1]))
         features = [str(each) for each in given[0].feature_names or columns]
         return cls(planes, labels, names, features).plot()
 
     def plot(self) -> ViewsDisplay:
-        """Draw into a new figure."""
+        """Draw into a new figure.
+
+        Returns
+        -------
+        ViewsDisplay
+            This one, with ``axes_`` and ``figure_``.
+        """
         n_views = len(self.planes)
         self.figure_, self.axes_ = pyplot().subplots(
             n_views,

@@ -1,6 +1,6 @@
 """The page that shows a study, and its figures as files.
 
-Needs Jinja2 and, for the figures, matplotlib (``pip install subscape[report]``). Names are loaded
+The figures need matplotlib (``pip install subscape[report]``), the page does not. Names are loaded
 when first used.
 """
 

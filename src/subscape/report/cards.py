@@ -41,6 +41,7 @@ MEANINGS = {
     "boxes": "A group is a box here: its rows are alike in a few features of its own.",
     "classes": "A group is a class here: within it, one column says nothing about another.",
     "shapes": "A group may have any shape here: few rows lie between it and the others.",
+    "nested": "Groups within groups: clusters that hold groups of their own are replaced by these.",
 }
 
 
@@ -56,6 +57,10 @@ class FeatureLine(NamedTuple):
     all_end: float
     is_level: bool
     imputed: str
+    bars: tuple[tuple[float, float, float, float], ...] = ()
+    span: str = ""
+    doubt: str = ""
+    is_absent: bool = False
 
 
 class ClusterRow(NamedTuple):
@@ -71,6 +76,7 @@ class ClusterRow(NamedTuple):
     n_hidden: int
     description: str
     against: str
+    name: str = ""
 
 
 class Cell(NamedTuple):
@@ -230,7 +236,7 @@ def _unclaimed(place: int | None, title: str, features: list[str], one: Any) -> 
         against.append(f"does not come back on samples (stability {number(one.stability)})")
     elif not math.isnan(one.stability):
         speaks_for.append(f"comes back in part (stability {number(one.stability)})")
-    if getattr(one, "idea", "clouds") in ("classes", "shapes"):
+    if getattr(one, "idea", "clouds") in ("classes", "shapes", "nested"):
         speaks_for.append(f"score {number(one.score)}, on the scale of its own idea of a group")
     elif one.score > 0:
         speaks_for.append(f"describes the rows better than one cloud (score {number(one.score)})")
@@ -294,6 +300,7 @@ def _cluster(view: View, k: int, n_rows: int, is_honest: bool) -> ClusterRow:
         n_hidden=max(0, n_own - MOST_FEATURES),
         description=view.descriptions[k],
         against=not_claimed(view, k) if is_honest else "",
+        name=view.names[k] if view.names else "",
     )
 
 
@@ -313,9 +320,14 @@ def _line(fact: FeatureFact) -> FeatureLine:
     def place(value: float) -> float:
         return 100 * (value - bottom) / width
 
+    text = interval_text(low, high)
+    if fact.floor is not None and fact.above is not None:
+        text = f"above {fact.floor:.3g}: {share(fact.above)}, others {share(fact.above_elsewhere)}"
+        if fact.median_above is not None and not fact.is_absent:
+            text += f"; there about {fact.median_above:.3g}"
     return FeatureLine(
         fact.feature,
-        interval_text(low, high),
+        text,
         number(fact.effect, 1, sign=True),
         place(low),
         place(high),
@@ -323,7 +335,35 @@ def _line(fact: FeatureFact) -> FeatureLine:
         place(all_high),
         False,
         imputed,
+        _bars(fact),
+        "" if fact.bars_low is None else interval_text(fact.bars_low, fact.bars_high or 0.0),
+        _doubt(fact),
+        fact.is_absent,
     )
+
+
+def _bars(fact: FeatureFact) -> tuple[tuple[float, float, float, float], ...]:
+    """The histogram: where each bar begins, its width, and its heights (all rows, the cluster)."""
+    if not fact.bars or not sum(fact.bars):
+        return ()
+    width = 100 / len(fact.bars)
+    tallest = [max(max(bars), 1) for bars in (fact.overall_bars, fact.bars)]
+    return tuple(
+        (width * i, width, 24 * every / tallest[0], 24 * own / tallest[1])
+        for i, (every, own) in enumerate(zip(fact.overall_bars, fact.bars, strict=True))
+    )
+
+
+def _doubt(fact: FeatureFact) -> str:
+    """How sure a feature is, for whoever points at it."""
+    parts = []
+    if fact.effect_low is not None and fact.effect_high is not None:
+        ends = (number(end, 1, sign=True) for end in (fact.effect_low, fact.effect_high))
+        parts.append(f"95 % interval {' to '.join(ends)}")
+    if fact.q_value is not None:
+        sure = "named with" if fact.is_sure else "not sure:"
+        parts.append(f"{sure} a false discovery rate of {share(fact.q_value)}")
+    return "; ".join(parts)
 
 
 # -- pictures -------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram, linkage
 
 from subscape.core.types import FloatArray, IndexArray
+from subscape.exploration.explain import drawn_features
 from subscape.exploration.study import all_views, column_of
 from subscape.exploration.views import SAME
 from subscape.files.labels import harmless
@@ -371,6 +373,8 @@ def payload(study: Study, *, embed_ids: bool = False) -> dict[str, Any]:
     drawn = tree(study)
     return {
         "total": study.shape[0],
+        # As people type it; where it lies is nobody's business.
+        "folder": Path(study.folder).name if study.folder else "STUDY",
         "rows": rows.tolist(),
         "ids": [names[i] for i in rows] if named else None,
         "cells": [harmless(names[i]) for i in rows] if named else None,
@@ -410,6 +414,44 @@ def _view(study: Study, view: View, kept: IndexArray, rows: IndexArray) -> dict[
         "x": _packed(_steps(coordinates[:, 0]), np.uint16),
         "y": _packed(_steps(coordinates[:, 1]), np.uint16),
         "several": _several(view, rows),
+        "names": list(view.names),
+        "heat": _heat(study, view, kept),
+    }
+
+
+#: Rows in the picture of the values.
+MOST_HEATED = 900
+
+
+def _heat(study: Study, view: View, kept: IndexArray) -> dict[str, Any] | None:
+    """Values of the view's most telling features for some of the rows on the page, in 254 steps.
+
+    Step 0 is a missing value. Steps are between the 2 % and 98 % of all rows, so that a few far
+    values don't take all the colour.
+    """
+    names = [name for name in drawn_features(view.facts) if name in study.value_features]
+    if not names or len(study.values) != len(study.shown_rows):
+        return None
+    few = kept[np.linspace(0, len(kept) - 1, min(len(kept), MOST_HEATED)).astype(np.intp)]
+    spot = {int(row): i for i, row in enumerate(kept)}
+    columns = [study.value_features.index(name) for name in names]
+    packed, ends = [], []
+    for j in columns:
+        values = np.asarray(study.values)[:, j]
+        present = values[np.isfinite(values)]
+        low, high = np.quantile(present, (0.02, 0.98)) if len(present) else (0.0, 1.0)
+        if not high > low and len(present):
+            low, high = float(present.min()), float(present.max())
+        width = float(high - low) or 1.0
+        part = values[few]
+        steps = 1 + 254 * np.clip((np.nan_to_num(part) - low) / width, 0, 1)
+        packed.append(np.where(np.isfinite(part), np.rint(steps), 0))
+        ends.append([float(f"{end:.4g}") for end in (low, high)])
+    return {
+        "names": names,
+        "ends": ends,
+        "rows": [spot[int(row)] for row in few],
+        "steps": _packed(np.concatenate(packed), np.uint8),
     }
 
 

@@ -148,6 +148,11 @@ def _outcome(study: Study) -> list[str]:
 
 #: Papers of methods that are no finders, with DOI; those of finders are in the catalogue.
 METHODS = {
+    "CloudSearch": (
+        "C. Ding, T. Li. Adaptive dimension reduction using discriminant analysis and k-means "
+        "clustering. ICML 2007",
+        "10.1145/1273496.1273562",
+    ),
     "clustering error": (
         "A. Patrikainen, M. Meilă. Comparing subspace clusterings. IEEE Transactions on Knowledge "
         "and Data Engineering 18(7), 2006",

@@ -84,7 +84,9 @@ def render(study: Study, *, embed_ids: bool = False) -> str:
     from .template_context import template_context
 
     style = palette_css() + _part("style.css")
-    script = "".join(_part(name) for name in ("page.js", "selection.js", "pictures.js"))
+    script = "".join(
+        _part(name) for name in ("page.js", "selection.js", "pictures.js", "tables.js")
+    )
     policy = POLICY.format(script=_hash(script), style=_hash(style))
     template = _environment().get_template("page.html")
     return str(
@@ -131,12 +133,8 @@ def _verbatim(text: str) -> Any:
 
 @cache
 def _environment() -> Any:
-    try:
-        from jinja2 import Environment, PackageLoader, StrictUndefined
-    except ImportError:
-        raise ImportError(
-            "the page needs jinja2: install it with  pip install subscape[report]"
-        ) from None
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     from . import wording
 
     environment = Environment(

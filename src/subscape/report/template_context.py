@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from subscape.core.errors import count
+from subscape.exploration.known import LEIDEN
 from subscape.exploration.study import all_views
 from subscape.exploration.verdict import counted_bound, joined, paragraphs
 from subscape.finders.catalogue import of_role
@@ -72,6 +73,7 @@ def template_context(study: Study) -> dict[str, Any]:
         "failures": study.failures[:MOST_FAILURES],
         "n_more_failures": max(0, len(study.failures) - MOST_FAILURES),
         "truths": _truths(study),
+        "beside_leiden": any(str(known["name"]).startswith(LEIDEN) for known in study.truth),
         "columns": study.table_schema[:MOST_COLUMNS],
         "n_more_columns": max(0, len(study.table_schema) - MOST_COLUMNS),
         "roles": [count(n, f"{role} column") for role, n in roles.items() if role],
@@ -155,7 +157,7 @@ def _truths(study: Study) -> list[dict[str, Any]]:
 #: Finders without subspaces.
 BASELINES = of_role("baseline")
 #: Ideas of a group that no plain clustering looks for.
-OTHER_IDEAS = ("classes", "shapes")
+OTHER_IDEAS = ("classes", "shapes", "nested")
 
 
 class Origin(NamedTuple):

@@ -40,6 +40,8 @@ const views = data.views.map((view) => ({
   x: unpack(view.x, true),
   y: unpack(view.y, true),
   several: new Map(view.several),
+  names: Array.from({ length: view.k }, (_, k) => view.names[k] || ""),
+  heat: view.heat && { ...view.heat, steps: unpack(view.heat.steps, false) },
 }));
 /* What a row's cluster is called at a level, and its colour: that of the first cluster in it. */
 const labelOf = (view, row, cut = view.cut) => (cut && view.labels[row] >= 0 ? cut.to[view.labels[row]] : view.labels[row]);
@@ -84,14 +86,18 @@ document.addEventListener("pointermove", (event) => {
 document.addEventListener("keydown", (event) => { if (event.key === "Escape") showTip(""); });
 
 /* Files. */
+/* What a spreadsheet would take for a formula gets a mark in front. */
+const harmless = (cell) => (/^[=+\-@\t\r]/.test(cell) ? `'${cell}` : cell);
 const quoted = (cell) => (/[",\r\n]/.test(cell) ? `"${cell.replaceAll('"', '""')}"` : cell);
 function csv(rows) {
   const cuts = views.filter((view) => view.cut);
-  const head = ["row", ...views.map((view) => view.name), ...cuts.map((view) => `${view.name}_at_${view.cut.k}`)];
+  const named = views.filter((view) => view.names.some(Boolean));
+  const head = ["row", ...views.map((view) => view.name), ...named.map((view) => `${view.name}_name`), ...cuts.map((view) => `${view.name}_at_${view.cut.k}`)];
   const lines = [head.join(",")];
   for (const i of rows) {
     const name = data.cells ? quoted(data.cells[i]) : data.rows[i] + 1;
-    lines.push([name, ...views.map((view) => fromOne(view.labels[i])), ...cuts.map((view) => fromOne(labelOf(view, i)))].join(","));
+    const words = named.map((view) => quoted(harmless(view.names[view.labels[i]] || "")));
+    lines.push([name, ...views.map((view) => fromOne(view.labels[i])), ...words, ...cuts.map((view) => fromOne(labelOf(view, i)))].join(","));
   }
   return `${lines.join("\n")}\n`;
 }

@@ -1,0 +1,530 @@
+"""Pictures and cards of tiny studies, every number worked out by hand."""
+
+from __future__ import annotations
+
+import base64
+import dataclasses
+
+import numpy as np
+import pytest
+
+from subscape.core import SubspaceClustering
+from subscape.exploration.explain import FeatureFact
+from subscape.exploration.study import NearMiss, Result
+from subscape.report import cards, drawings, figures, template_context
+from subscape.report.methods import methods
+from subscape.testing.studies import planted_study
+
+NAMES = ("age", "rent", "books")
+
+
+def told(*values):
+    """Facts of one cluster: feature, nats, whether its own."""
+    return tuple(FeatureFact(*value) for value in values)
+
+
+@pytest.fixture
+def tiny():
+    """Eight rows, three features: clusters of four and two rows, one row in both, three in none."""
+    study = planted_study(8, n_clusters=(2,), feature_names=(*NAMES, "x", "y"), n_results=3)
+    (view,) = study.views
+    clustering = SubspaceClustering.from_clusters(
+        [([0, 1, 2, 3], [0, 1]), ([3, 4], [2])], shape=(8, 3), feature_names=NAMES
+    )
+    view = dataclasses.replace(
+        view,
+        clustering=clustering,
+        facts=(
+            told(("age", 2.0, True), ("rent", 0.5, True), ("books", 0.005, False)),
+            told(("books", 1.0, True), ("age", -0.5, False), ("rent", np.nan, False)),
+        ),
+        row_confidence=np.array([1.0, 0.5, np.nan, 0.254, 0.0, 1.0, 1.0, 1.0]),
+        coordinates=np.array([[float(i), -float(i)] for i in range(8)]),
+        loadings=np.array([[0.9, 0.0], [-0.3, 0.6], [0.01, -0.015]]),
+        cluster_stability=np.array([0.9, 0.3]),
+        cluster_p_values=np.array([0.001, 0.2]),
+        descriptions=("first", "second"),
+        titles=tuple(f"run {i}" for i in range(31)),
+        p_value=0.004,
+        stability=0.8,
+    )
+    results = (
+        Result("a", "KMeans", "KMeans(2)", 2, 0.5, 0.1, 1, 0.0, 0.0),
+        Result("b", "LAC", "LAC(2)", 2, 2.0, 0.1, 1, 4.0, 0.0),
+        Result("c", "LAC", "LAC(3)", 3, -1.0, 0.1, 0, 2.0, 1.0),
+    )
+    distances = np.array([[0.0, 0.25, 1.0], [0.25, 0.0, 0.5], [1.0, 0.5, 0.0]])
+    return dataclasses.replace(
+        study, views=(view,), feature_names=NAMES, shape=(8, 3), shown_rows=np.arange(8),
+        searched_rows=np.arange(8), results=results, distances=distances,
+        between_views=np.ones((1, 1)), chance=(0.0, 0.4, 0.4), row_names=tuple("abcdefgh"),
+    )  # fmt: skip
+
+
+def with_view(study, **changes):
+    return dataclasses.replace(study, views=(dataclasses.replace(study.views[0], **changes),))
+
+
+# -- the map of all results -----------------------------------------------------------------------
+
+
+def test_places_and_sizes_on_the_map(tiny):
+    drawn = drawings.results_map(tiny, width=460, height=270)
+    # 400 wide for a reach of 4, 200 high for a reach of 1: the narrower one counts.
+    where = {dot.result.name: (dot.x, dot.y, dot.radius) for dot in drawn.dots}
+    assert where == {
+        "a": (30.0, 193.0, pytest.approx(3 + 6 * 0.5)),
+        "b": (430.0, 193.0, pytest.approx(9.0)),
+        "c": (230.0, 93.0, pytest.approx(3.0)),
+    }
+    assert [dot.result.name for dot in drawn.dots] == ["b", "a", "c"]
+    # In the middle of its dots, 11 above the highest: 193 - 9 - 11.
+    assert drawn.badges == [(230.0, pytest.approx(173.0), 1)]
+    flat = drawings.results_map(tiny, width=460, height=72)
+    assert {dot.y for dot in flat.dots} == {45.0, 43.0} and flat.badges[0].y == 25.0
+    low = drawings.results_map(tiny, width=460, height=40)
+    assert low.badges[0].y >= 10.0
+
+
+def test_one_place_for_all(tiny):
+    alike = tuple(dataclasses.replace(r, x=1.0, y=2.0, score=np.nan) for r in tiny.results)
+    drawn = drawings.results_map(dataclasses.replace(tiny, results=alike), 100, 80)
+    assert {(dot.x, dot.y, dot.radius) for dot in drawn.dots} == {(50.0, 48.0, 3.0)}
+
+
+# -- the tree of all results ----------------------------------------------------------------------
+
+
+def test_the_tree_of_three_results(tiny, monkeypatch):
+    drawn = drawings.tree(tiny, reach=100.0)
+    # a and b join at 0.25, c at the mean of 1 and 0.5.
+    assert [r.name for r in drawn.results] == ["c", "a", "b"]
+    assert drawn.paths == ["M100.0 1.5H66.7V2.5H100.0", "M100.0 0.5H0.0V2.0H66.7"]
+    np.testing.assert_array_equal(drawn.matrix, [255, 128, 64])
+    assert drawn.same == round(100 * (1 - drawings.SAME / 0.75), 1)
+    assert (drawn.reach, drawn.n_left_out) == (100.0, 0)
+    monkeypatch.setattr(drawings, "MOST_LEAVES", 2)
+    clearest = drawings.tree(tiny)
+    assert sorted(r.name for r in clearest.results) == ["a", "b"] and clearest.n_left_out == 1
+    monkeypatch.setattr(drawings, "MOST_LEAVES", 1)
+    assert drawings.tree(tiny) is None
+
+
+# -- scores beside those of chance ----------------------------------------------------------------
+
+
+def test_scores_on_one_line(tiny):
+    miss = NearMiss("n", "LAC", "LAC(2)", 2, 0.2, 0.5, 0.5, (), 0.0)
+    study = with_view(dataclasses.replace(tiny, near_misses=(miss,)), score=1.0)
+    strip = drawings.chance_strip(study, width=144, height=150)
+    # From 0 at 20 to 1.04 at 124; dots in columns of 7, stacked by 6.5.
+    assert strip.ground == 126.0
+    assert strip.dots == [(17.5, 121.0), (59.5, 121.0), (59.5, 114.5)]
+    assert strip.marks == [(pytest.approx(120.0), 12.0, 1)]
+    assert strip.misses == [pytest.approx(40.0)] and strip.elsewhere == []
+    assert [text for _, text in strip.ticks] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
+    assert [x for x, _ in strip.ticks] == pytest.approx([20, 40, 60, 80, 100, 120])
+
+
+def test_badges_of_near_scores_stand_one_above_the_other(tiny):
+    (view,) = tiny.views
+    views = tuple(
+        dataclasses.replace(view, number=i + 1, score=score)
+        for i, score in enumerate((1.0, 0.99, 0.5))
+    )
+    study = dataclasses.replace(tiny, views=views, chance=(-0.1, np.nan))
+    strip = drawings.chance_strip(study, width=154, height=150)
+    assert [mark.y for mark in strip.marks] == [12.0, 32.0, 12.0]
+    assert strip.dots == [(17.5, 121.0)]
+    assert strip.ticks[0][1] == "0"
+    shaped = dataclasses.replace(study, views=(dataclasses.replace(view, idea="shapes"),))
+    assert drawings.chance_strip(shaped).elsewhere == [1]
+    assert drawings.chance_strip(dataclasses.replace(tiny, chance=(), curve_chance=())) is None
+
+
+# -- the card of a view ---------------------------------------------------------------------------
+
+
+def test_the_card(tiny):
+    (card,) = cards.cards(tiny)
+    assert (card.is_honest, card.n_outside, card.n_shared, card.kind) == (True, 3, 1, "axis")
+    assert card.sizes == [(0.0, 50.0, 0), (50.0, 25.0, 1)]
+    assert (card.n_hidden, card.n_more_runs, card.runs[-1]) == (0, 1, "run 29")
+    assert card.is_signed and card.pale == [1]
+    assert card.sure == "sure: not chance, and it comes back on samples"
+    first, second = card.clusters
+    assert (first.size, first.share, first.stability, first.p_value) == (4, 0.5, 0.9, 0.001)
+    assert [line.name for line in first.features] == ["age", "rent"] and first.more == []
+    assert first.against == ""
+    assert second.against == (
+        "not claimed: tables without groups have clusters as clear and it dissolves on samples"
+    )
+
+
+@pytest.mark.parametrize(
+    ("p_value", "stability", "words"),
+    [
+        (np.nan, 0.9, "not yet compared with chance"),
+        (0.011, 0.9, "no better than chance"),
+        (0.01, np.nan, "not chance; samples were not tried yet"),
+        (0.01, 0.75, "sure: not chance, and it comes back on samples"),
+        (0.01, 0.74, "fairly sure: not chance, but its borders move on samples"),
+        (0.01, 0.5, "fairly sure: not chance, but its borders move on samples"),
+        (0.01, 0.49, "unsure: not chance, but samples give it back poorly"),
+    ],
+)
+def test_how_sure(tiny, p_value, stability, words):
+    (card,) = cards.cards(with_view(tiny, p_value=p_value, stability=stability))
+    assert card.sure == words
+    assert card.is_honest == (p_value <= 0.01)
+    assert [bool(row.against) for row in card.clusters] == [False, card.is_honest]
+    assert card.pale == ([1] if card.is_honest else [])
+
+
+@pytest.mark.parametrize(
+    ("stability", "good", "bad"),
+    [
+        (0.75, "comes back on samples (stability 0.75)", None),
+        (0.74, "comes back in part (stability 0.74)", None),
+        (0.5, "comes back in part (stability 0.50)", None),
+        (0.49, None, "does not come back on samples (stability 0.49)"),
+        (np.nan, None, None),
+    ],
+)
+def test_what_speaks_for_a_view_that_is_not_claimed(tiny, stability, good, bad):
+    study = with_view(tiny, p_value=0.011, stability=stability, score=0.25, missing_redundancy=0.51)
+    (one,) = cards.unclaimed(study)
+    assert (one.number, one.title, one.what) == (1, "NrKMeans, LAC", "2 clusters")
+    said = ["describes the rows better than one cloud (score 0.25)"]
+    assert one.speaks_for[: len(said) + bool(good)] == [*([good] if good else []), *said]
+    assert one.against == [
+        *([bad] if bad else []),
+        "tables without groups give as clear a grouping (p = 0.011)",
+        "explained by missing cells (51 %)",
+    ]
+    less = with_view(tiny, p_value=np.nan, stability=stability, score=0.0, missing_redundancy=0.5)
+    assert cards.unclaimed(less)[0].against[-2:] == [
+        "describes the rows worse than one cloud (score 0.00)", "not yet compared with chance",
+    ]  # fmt: skip
+    assert cards.unclaimed(with_view(tiny, p_value=0.01)) == []
+
+
+def test_lists_end_somewhere(tiny, monkeypatch):
+    for name, most in (("FIRST_FEATURES", 1), ("MOST_FEATURES", 1), ("MOST_CLUSTERS", 1)):
+        monkeypatch.setattr(cards, name, most)
+    (card,) = cards.cards(tiny)
+    assert (len(card.clusters), card.n_hidden) == (1, 1)
+    (row,) = card.clusters
+    assert ([line.name for line in row.features], row.more, row.n_hidden) == (["age"], [], 1)
+    monkeypatch.setattr(cards, "MOST_FEATURES", 2)
+    (row,) = cards.cards(tiny)[0].clusters
+    assert ([line.name for line in row.more], row.n_hidden) == (["rent"], 0)
+
+
+def test_how_much_a_card_lists(tiny):
+    many = told(*((f"x{i}", 1.0, True) for i in range(30)))
+    (card,) = cards.cards(with_view(tiny, facts=(many, ())))
+    row = card.clusters[0]
+    assert (len(row.features), len(row.more), row.n_hidden) == (5, 20, 5)
+
+
+def test_the_bar_of_a_feature():
+    fact = FeatureFact("age", 1.0, True, 20.0, 30.0, 10.0, 50.0, -1.25, imputed=0.05)
+    line = cards._line(fact)
+    assert (line.begin, line.end, line.all_begin, line.all_end) == (25.0, 50.0, 0.0, 100.0)
+    assert (line.effect, line.imputed, line.is_level) == ("−1.2", "5 % filled in", False)
+    wide = cards._line(dataclasses.replace(fact, low=0.0, high=100.0, imputed=0.049))
+    assert (wide.begin, wide.end, wide.all_begin, wide.all_end) == (0.0, 100.0, 10.0, 50.0)
+    assert wide.imputed == ""
+    level = cards._line(FeatureFact("city", 1.0, True, level="Oslo", share=0.8, elsewhere=0.15))
+    assert (level.text, level.begin, level.end, level.all_begin, level.all_end, level.is_level) == (
+        "Oslo 80 %, others 15 %", 0.0, 80.0, 0.0, 15.0, True,
+    )  # fmt: skip
+    unknown = cards._line(FeatureFact("x", 0.0, True, np.nan, 1.0, 0.0, 1.0))
+    assert (unknown.text, unknown.begin, unknown.end, unknown.all_end) == ("unknown", 0, 0, 100)
+    single = cards._line(FeatureFact("x", 0.0, True, 5.0, 5.0, 5.0, 5.0, 0.0))
+    assert (single.begin, single.end) == (0.0, 0.0)
+
+
+def test_features_with_a_floor_and_a_histogram():
+    fact = FeatureFact("gene", 1.0, True, 0.0, 30.0, 0.0, 50.0, 1.25, floor=0.0, above=0.8,
+                       above_elsewhere=0.1, median_above=12.5, bars=(0, 1, 4),
+                       overall_bars=(8, 2, 4), bars_low=0.0, bars_high=60.0)  # fmt: skip
+    line = cards._line(fact)
+    assert line.text == "above 0: 80 %, others 10 %; there about 12.5"
+    third = 100 / 3
+    expected = ((0, third, 24, 0), (third, third, 6, 6), (2 * third, third, 12, 24))
+    assert line.bars == tuple(pytest.approx(bar) for bar in expected)
+    assert not line.is_absent
+    rare = cards._line(dataclasses.replace(fact, above=0.05))
+    assert (rare.text, rare.is_absent) == ("above 0: 5 %, others 10 %", True)
+    unknown = cards._line(dataclasses.replace(fact, median_above=None, bars=(0, 0, 0)))
+    assert (unknown.text, unknown.bars) == ("above 0: 80 %, others 10 %", ())
+    plain = cards._line(dataclasses.replace(fact, floor=None))
+    assert "above" not in plain.text
+    nowhere = cards._line(dataclasses.replace(fact, overall_bars=(0, 0, 0), bars=(0, 0, 1)))
+    assert [bar[2:] for bar in nowhere.bars] == [(0.0, 0.0), (0.0, 0.0), (0.0, 24.0)]
+
+
+def test_how_sure_a_feature_is():
+    fact = FeatureFact("age", 1.0, True)
+    assert cards._doubt(fact) == ""
+    between = dataclasses.replace(fact, effect_low=-0.25, effect_high=1.5)
+    assert cards._doubt(between) == "95 % interval −0.2 to +1.5"
+    assert cards._doubt(dataclasses.replace(fact, effect_low=0.5)) == ""
+    sure = cards._doubt(dataclasses.replace(between, q_value=0.01))
+    assert sure == "95 % interval −0.2 to +1.5; named with a false discovery rate of 1 %"
+    unsure = cards._doubt(dataclasses.replace(fact, q_value=0.6))
+    assert unsure == "not sure: a false discovery rate of 60 %"
+
+
+def test_what_features_tell(tiny, monkeypatch):
+    (card,) = cards.cards(tiny)
+    grid = card.relevance
+    # Strongest first: age 2, books 1, rent .5; nothing below a hundredth of the strongest.
+    assert [name for _, name in grid.names] == ["age", "books", "rent"]
+    assert [y for y, _ in grid.names] == [9.0, 27.0, 45.0]
+    assert (grid.width, grid.height, grid.n_left_out) == (68.0, 54.0, 0)
+    assert [(c.x, c.y, c.cluster, c.strength, c.feature) for c in grid.cells] == [
+        (0.0, 0.0, 0, 1.0, "age"), (34.0, 18.0, 1, 0.5, "books"), (0.0, 36.0, 0, 0.25, "rent"),
+    ]  # fmt: skip
+    assert grid.marks == [(17.0, 9.0, 0), (51.0, 27.0, 1), (17.0, 45.0, 0)]
+    monkeypatch.setattr(cards, "TELLING_FEATURES", 1)
+    (card,) = cards.cards(tiny)
+    assert (card.relevance.n_features, card.relevance.n_left_out) == (1, 2)
+
+
+def test_cells_of_the_table(tiny, monkeypatch):
+    (card,) = cards.cards(tiny)
+    grid = card.cells
+    assert (grid.width, grid.height, grid.n_left_out) == (420.0, 300.0, 0)
+    assert grid.names == [(70.0, "age"), (210.0, "rent"), (350.0, "books")]
+    cells = [(c.x, round(c.y, 6), c.width, c.height, c.cluster, round(c.strength, 6), c.feature)
+             for c in grid.cells]  # fmt: skip
+    # Rows by cluster: three in the first alone, one in both, one in the second, three in none.
+    half = round(0.5**0.5, 6)
+    pale = 0.35
+    assert cells == [
+        (0.0, 0.0, 140.0, 112.5, 0, 1.0, "age"),
+        (140.0, 0.0, 140.0, 112.5, 0, 1.0, "rent"),
+        (0.0, 112.5, 140.0, 37.5, 0, half, "age"),
+        (140.0, 112.5, 140.0, 37.5, 0, half, "rent"),
+        (280.0, 112.5, 140.0, 37.5, 1, round(pale * 0.5**0.5, 6), "books"),
+        (280.0, 150.0, 140.0, 37.5, 1, pale, "books"),
+    ]
+    assert grid.marks == [(-8.0, 56.25, 0), (-8.0, 168.75, 1)]
+    low = cards._cells(tiny, tiny.views[0], np.zeros((2, 3)), height=80.0)
+    assert [k for _, _, k in low.marks] == [0]  # ten high is too low for a number
+    monkeypatch.setattr(cards, "CELL_FEATURES", 2)
+    (card,) = cards.cards(tiny)
+    assert [name for _, name in card.cells.names] == ["age", "books"]
+    assert card.cells.n_left_out == 1
+
+
+def test_cells_of_weights(tiny):
+    weights = np.array([[0.6, 0.3, 0.1], [0.02, 0.18, 0.8]])
+    labels = np.array([0, 0, 0, 0, 1, 1, -1, -1])
+    weighted = SubspaceClustering.from_labels(labels, weights=weights, feature_names=NAMES)
+    (card,) = cards.cards(with_view(tiny, clustering=weighted, cluster_p_values=np.zeros(2),
+                                    cluster_stability=np.ones(2)))  # fmt: skip
+    assert card.pale == []
+    # As parts of the largest weight; what is below a twentieth of it stays white.
+    strengths = [(c.cluster, c.feature, round(c.strength, 6)) for c in card.cells.cells]
+    assert strengths == [
+        (0, "age", 1.0), (0, "rent", 0.5), (0, "books", round(1 / 6, 6)),
+        (1, "rent", 0.225), (1, "books", 1.0),
+    ]  # fmt: skip
+
+
+def test_many_kinds_of_rows_become_one_line_for_each_cluster(tiny, monkeypatch):
+    view = tiny.views[0]
+    assert cards._segments(tiny, view) == [(3, (0,)), (1, (0, 1)), (1, (1,)), (3, ())]
+    monkeypatch.setattr(cards, "MOST_SEGMENTS", 4)
+    assert len(cards._segments(tiny, view)) == 4
+    monkeypatch.setattr(cards, "MOST_SEGMENTS", 3)
+    labels = view.labels
+    expected = [(int((labels == k).sum()), (k,)) for k in (0, 1)] + [(int((labels < 0).sum()), ())]
+    assert cards._segments(tiny, view) == expected
+    some = dataclasses.replace(tiny, shown_rows=np.array([0, 3, 7]))
+    monkeypatch.setattr(cards, "MOST_SEGMENTS", 60)
+    assert cards._segments(some, view) == [(1, (0,)), (1, (0, 1)), (1, ())]
+
+
+def test_loadings(tiny):
+    (card,) = cards.cards(tiny)
+    assert [each.feature for each in card.loadings] == ["age", "rent"]
+    assert [tuple(each[1:]) for each in card.loadings] == [
+        pytest.approx((1.0, 0.0)), pytest.approx((-1 / 3, 2 / 3)),
+    ]  # fmt: skip
+    assert drawings.strongest(NAMES, np.array([[1.0, 0], [0.021, 0], [0.02, 0]]), 3)[1:] == [
+        ("rent", 0.021, 0.0)
+    ]
+    assert drawings.strongest(NAMES, np.zeros((3, 2)), 3) == []
+    assert card.axes[1] == [("+", "1.00", "rent")]
+
+
+# -- what the page's scripts get ------------------------------------------------------------------
+
+
+def unpacked(text, kind):
+    return np.frombuffer(base64.b64decode(text), kind).tolist()
+
+
+def test_the_numbers_of_the_scripts(tiny):
+    packed = drawings.payload(tiny, embed_ids=True)
+    (view,) = packed["views"]
+    assert unpacked(view["labels"], "<u2") == (tiny.views[0].labels + 1).tolist()
+    assert unpacked(view["sure"], "u1") == [100, 50, 0, 25, 0, 100, 100, 100]
+    assert unpacked(view["x"], "<u2") == [round(i / 7 * 65535) for i in range(8)]
+    assert unpacked(view["y"], "<u2") == [round((7 - i) / 7 * 65535) for i in range(8)]
+    assert view["several"] == [[3, [0, 1]]] and view["pale"] == [1]
+    assert (packed["total"], packed["rows"], packed["ids"]) == (8, list(range(8)), list("abcdefgh"))
+    assert packed["results"] == [["LAC(3)", 0, 3], ["KMeans(2)", 1, 2], ["LAC(2)", 1, 2]]
+    assert unpacked(packed["matrix"], "u1") == [255, 128, 64]
+    assert drawings.payload(tiny)["ids"] is None
+    lost = drawings._steps(np.array([0.0, np.nan, 4.0, np.inf]))
+    assert lost.tolist() == [0.0, np.rint(65535 / 2), 65535.0, np.rint(65535 / 2)]
+    assert drawings._steps(np.array([3.0, 3.0])).tolist() == [32767.0] * 2
+    assert drawings._steps(np.array([np.nan])).tolist() == [32767.0]
+
+
+def test_the_picture_of_the_values(tiny, monkeypatch):
+    values = np.column_stack([np.arange(8.0), np.full(8, 7.0), [np.nan] * 7 + [2.0]])
+    study = dataclasses.replace(tiny, values=values, value_features=("books", "rent", "age"))
+    (view,) = drawings.payload(study)["views"]
+    heat = view["heat"]
+    # The first cluster's own features, then the second's; ends at 2 % and 98 %.
+    assert heat["names"] == ["age", "rent", "books"]
+    assert heat["ends"] == [[2.0, 2.0], [7.0, 7.0], [0.14, 6.86]]
+    assert heat["rows"] == list(range(8))
+    steps = np.array(unpacked(heat["steps"], "u1")).reshape(3, 8)
+    assert steps[0].tolist() == [0] * 7 + [1] and steps[1].tolist() == [1] * 8
+    inner = [round(1 + 254 * (i - 0.14) / 6.72) for i in range(1, 7)]
+    assert steps[2].tolist() == [1, *inner, 255]
+    monkeypatch.setattr(drawings, "MOST_HEATED", 3)
+    assert drawings.payload(study)["views"][0]["heat"]["rows"] == [0, 3, 7]
+    other = dataclasses.replace(study, value_features=("x", "y", "z"))
+    assert drawings.payload(other)["views"][0]["heat"] is None
+    cut = dataclasses.replace(study, values=values[:3])
+    assert drawings.payload(cut)["views"][0]["heat"] is None
+
+
+def test_rows_that_two_views_share(tiny):
+    (view,) = tiny.views
+    labels = np.array([0, 1, 1, 1, 1, 0, -1, 0])
+    other = SubspaceClustering.from_labels(labels, masks=np.ones((2, 3), bool))
+    both = dataclasses.replace(
+        tiny, views=(view, dataclasses.replace(view, number=2, clustering=other))
+    )
+    assert drawings._pairs(both) == {"1-2": [[1, 3, 0], [0, 2, 0], [2, 0, 1]]}
+
+
+def test_only_some_rows_are_sent(tiny, monkeypatch):
+    assert drawings.shown_rows(tiny).tolist() == list(range(8))
+    monkeypatch.setattr(drawings, "MOST_ROWS", 8)
+    assert drawings.shown_rows(tiny).tolist() == list(range(8))
+    monkeypatch.setattr(drawings, "MOST_ROWS", 3)
+    assert drawings.shown_rows(tiny).tolist() == [0, 3, 7]
+
+
+# -- the first screen -----------------------------------------------------------------------------
+
+
+def test_tiles(tiny):
+    context = template_context.template_context(tiny)
+    assert [(tile.figure, tile.label) for tile in context["tiles"]] == [
+        ("1", "grouping"), ("p = 0.004", "against chance"), ("0.80", "stability"), ("8", "rows"),
+    ]  # fmt: skip
+    assert context["tiles"][-1].remark == "3 features"
+    assert [r.name for r in context["results"]] == ["b", "a", "c"]
+    assert (context["n_shown"], context["all_shown"], context["n_tables"]) == (8, True, 3)
+    assert (context["fewest"], context["smallest"]) == (3, 3)
+    assert context["first_pair"] is None and context["first_number"] == 1
+
+
+@pytest.mark.parametrize(
+    ("shared", "figure", "words"),
+    [(0.099, "10 %", "independent"), (0.1, "10 %", "related"), (0.499, "50 %", "related"),
+     (0.5, "50 %", "variants")],
+)  # fmt: skip
+def test_how_much_two_views_share(tiny, shared, figure, words):
+    (view,) = tiny.views
+    second = dataclasses.replace(view, number=2, p_value=0.01, stability=0.76)
+    third = dataclasses.replace(view, number=3, p_value=0.5)
+    between = np.array([[1.0, shared, 0.9], [shared, 1.0, 0.2], [0.9, 0.2, 1.0]])
+    study = dataclasses.replace(tiny, views=(view, second, third), between_views=between)
+    context = template_context.template_context(study)
+    tiles = context["tiles"]
+    assert (tiles[0].figure, tiles[0].label, tiles[0].remark) == (
+        "2", "groupings", "1 more no better than chance",
+    )  # fmt: skip
+    assert tiles[1] == (figure, "shared at most", f"{words}, two by two")
+    assert (tiles[2].figure, tiles[3].figure, tiles[3].label) == (
+        "p = 0.010", "0.76", "stability at least",
+    )  # fmt: skip
+    assert context["first_pair"] == (1, 3)
+    two = dataclasses.replace(study, views=study.views[:2], between_views=between[:2, :2])
+    assert template_context.template_context(two)["first_pair"] == (1, 2)
+    assert len(context["honest"]) == 2 and len(context["doubtful"]) == 1
+
+
+def test_who_found_it(tiny):
+    (origin,) = template_context.origins(tiny)
+    assert (origin.plain, origin.subspace) == (("KMeans",), ("LAC",))
+    # The clearest result of the view is b; the only baseline is a.
+    assert (origin.closest.name, origin.distance) == ("a", 0.25)
+    # Of two that are equally clear the first one speaks for the view: the baseline itself.
+    level = tuple(dataclasses.replace(result, score=1.0) for result in tiny.results)
+    (origin,) = template_context.origins(dataclasses.replace(tiny, results=level))
+    assert (origin.closest.name, origin.distance) == ("a", 0.0)
+
+
+def test_the_words_of_the_methods(tiny):
+    text = methods(tiny).paragraph
+    assert "A table of 8 rows and 3 features was explored" in text
+    assert "3 clusterings came from LAC" in text and "and as baselines KMeans" in text
+    assert "Better than chance: view 1 (2 clusters, p = 0.004, stability 0.80)." in text
+    assert "drawn at random" not in text
+    none = methods(with_view(tiny, p_value=0.5)).paragraph
+    assert "No grouping was better than chance." in none
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def test_the_scatter(tiny):
+    figure = figures.scatter(tiny, tiny.views[0])
+    (ax,) = figure.axes
+    none, first, second = ax.collections
+    labels = tiny.views[0].labels
+    for dots, k in ((none, -1), (first, 0), (second, 1)):
+        np.testing.assert_array_equal(dots.get_offsets()[:, 0], np.flatnonzero(labels == k))
+        assert dots.get_sizes().tolist() == [12]
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["none", "1", "2"]
+    assert ax.get_xlabel() == "0.95 age − 0.32 rent" and ax.get_ylabel() == "1.00 rent"
+    assert not ax.spines["top"].get_visible() and ax.spines["left"].get_visible()
+
+
+def test_the_map_and_the_features_as_figures(tiny):
+    (ax,) = figures.results_map(tiny).axes
+    view, outside = ax.collections
+    assert view.get_offsets().tolist() == [[0.0, 0.0], [4.0, 0.0]]
+    assert view.get_sizes().tolist() == [12 + 90 * 0.25, 102.0]
+    assert outside.get_sizes().tolist() == [12.0]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["view 1", "no view"]
+    beside = ax.get_legend().get_bbox_to_anchor().transformed(ax.transAxes.inverted())
+    assert (beside.x0, beside.y0) == pytest.approx((1.0, 1.0))
+    assert ax.get_aspect() == 1.0 and len(ax.get_xticks()) == len(ax.get_yticks()) == 0
+    ax = figures.features(tiny, tiny.views[0]).axes[0]
+    (image,) = ax.images
+    assert image.get_array().tolist() == [[2.0, 0.0], [0.005, 1.0], [0.5, 0.0]]
+    assert [text.get_text() for text in ax.get_yticklabels()] == ["age", "books", "rent"]
+    assert [text.get_text() for text in ax.get_xticklabels()] == ["1", "2"]
+
+
+def test_dots_per_inch(tiny, tmp_path):
+    paths = figures.write_figures(with_view(tiny), tmp_path, "png")
+    sizes = {path.stem: np.frombuffer(path.read_bytes()[16:24], ">u4").tolist() for path in paths}
+    assert sizes["view-1-scatter"] == [960, 840] and sizes["map"] == [1040, 840]
+    assert sizes["view-1-features"] == [2 * 340, round(200 * (1.2 + 0.22 * 3))]
