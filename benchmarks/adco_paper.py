@@ -292,6 +292,36 @@ def speed(quick):
     return [f"### {n:,} x {p}, {k} clusters, {q} bins\n", *rows_of(["", "s", "ratio"], rows)]
 
 
+#: Figs. 6 to 11: the two attributes that the paper draws.
+SHOWN = {
+    "Credit": ("duration", "credit_amount"), "Diabetes": ("plas", "mass"),
+    "Eucalyptus": ("Rainfall", "Ht"), "Glass": ("RI", "Na"),
+    "Ionosphere": ("a05", "a06"), "Vehicle": ("COMPACTNESS", "SCALED VARIANCE_MINOR"),
+}  # fmt: skip
+
+
+def figures_6_to_11(quick):
+    """Each table as the classes and three algorithms have it, in two of its attributes."""
+    del quick
+    lines = ["## Figs. 6 to 11: the clusterings in two attributes\n"]
+    for number, name in enumerate(TABLES, 6):
+        table, classes, labels = clustered(name)
+        first, second = SHOWN[name]
+        xy = table.select([first, second]).to_numpy()
+        figure, panels = plt.subplots(1, 4, figsize=(12, 3.2), layout="constrained")
+        known = np.unique(classes, return_inverse=True)[1]
+        for panel, (title, groups) in zip(panels, {"classes": known, **labels}.items(),
+                                          strict=True):  # fmt: skip
+            panel.scatter(*xy.T, c=groups, s=6, cmap="tab10")
+            panel.set_title(title)
+            panel.set_xlabel(first)
+        panels[0].set_ylabel(second)
+        figure.savefig(RESULTS / f"adco_figure_{number}.png", dpi=55)
+        plt.close(figure)
+        lines.append(f"![Fig. {number}: {name}](adco_figure_{number}.png)\n")
+    return lines
+
+
 def counting(X, labels, bins, k):
     limits, starts = bins.limits
     arguments = (np.arange(len(X) + 1), labels.astype(np.int32), np.empty(0, np.int64), k, False)
@@ -304,7 +334,7 @@ def main():
     quick = parser.parse_args().quick
     RESULTS.mkdir(exist_ok=True)
     lines = ["# The ADCO paper's experiments", ""]
-    for part in (table_3, tables_5_8_9, figure_12, figure_13, table_7):
+    for part in (table_3, tables_5_8_9, figures_6_to_11, figure_12, figure_13, table_7):
         start = time.perf_counter()
         lines += part(quick)
         print(f"{part.__name__}: {time.perf_counter() - start:.0f} s", flush=True)

@@ -25,6 +25,42 @@ PACKAGES = {
 }
 
 
+#: What ELKI's flags are called here; those of one name mean the same.
+NAMES = {
+    "projectedclustering.k": "n_clusters", "projectedclustering.l": "avg_dims",
+    "clique.xsi": "n_bins", "clique.tau": "density_threshold", "clique.prune": "prune",
+    "subclu.epsilon": "eps", "subclu.minpts": "min_samples",
+    "doc.alpha": "alpha", "doc.beta": "beta", "doc.w": "width",
+    "p3c.alpha": "alpha", "p3c.threshold": "poisson_threshold",
+    "dish.epsilon": "eps", "dish.mu": "min_samples",
+    "dbscan.epsilon": "eps", "dbscan.minpts": "min_samples",
+    "predecon.delta": "delta", "predecon.kappa": "kappa", "predecon.lambda": "max_pref_dims",
+    "copac.knn": "n_neighbors", "pca.filter.delta": "delta",
+    "eric.k": "n_neighbors", "ericdf.delta": "delta", "ericdf.tau": "eps",
+    "cash.minpts": "min_samples", "cash.maxlevel": "max_level", "cash.jitter": "jitter",
+    "lmclus.minsize": "min_cluster_size", "lmclus.threshold": "sensitivity",
+    "lmclus.maxdim": "max_dim", "lmclus.sampling-level": "sampling level",
+}  # fmt: skip
+#: Where a flag means something else for one algorithm.
+OWN_NAMES = {
+    ("ORCLUS", "projectedclustering.l"): "subspace_dim",
+    ("FourC", "predecon.lambda"): "max_dim",
+}
+
+
+def settings(algorithm: str, flags: dict[str, object]) -> dict[str, object]:
+    """ELKI's flags by the names of our parameters; seeds are left out.
+
+    >>> settings("ORCLUS", {"projectedclustering.k": 5, "projectedclustering.l": 3})
+    {'n_clusters': 5, 'subspace_dim': 3}
+    """
+    return {
+        OWN_NAMES.get((algorithm, flag), NAMES.get(flag, flag)): value
+        for flag, value in flags.items()
+        if not flag.endswith("seed")
+    }
+
+
 class ElkiRun(NamedTuple):
     """Clusters as (rows, dims or None) and ELKI's own seconds; None if it did not finish."""
 

@@ -3,12 +3,14 @@
     python benchmarks/explore.py                 everything
     python benchmarks/explore.py --quick         a few small tables
     python benchmarks/explore.py --part planted  one part: real, planted, boxes, mixed, missing,
-                                                 structureless, kill, big
+                                                 structureless, kill, big, shapes, classes,
+                                                 hierarchies, battery
 
 For each known grouping the best match among the first eight views counts (ARI and NMI; clustering
-error where the truth has subspaces). The search is told neither how many groups there are nor how
-many groupings. Real tables come from the folder named by SUBSCAPE_DATA; they are skipped with a
-line where that is not set. Writes benchmarks/results/explore.md, part by part.
+error where the truth has subspaces); on shapes, classes, hierarchies and the battery the first
+view that is better than chance counts. The search is told neither how many groups there are nor how
+many groupings. Real tables come from the folders named by SUBSCAPE_DATA and SUBSCAPE_BATTERY; they
+are skipped with a line where these are not set. Writes benchmarks/results/explore.md, part by part.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
 import numpy as np
+from sklearn.metrics import adjusted_mutual_info_score
 
 from subscape.datasets import load_real, planted_views, structureless
 from subscape.exploration import explore
@@ -259,6 +262,182 @@ def one_big(argument):
     print(f"| {n_rows} x {n_columns} | {seconds} | {took:.0f} | {peak:.2f} | {listed(found)} |")
 
 
+def first_view(study):
+    """Labels of the first view that is better than chance; one group if there is none."""
+    sure = study.significant_views
+    return sure[0].labels if sure else np.zeros(study.shape[0], dtype=int)
+
+
+def _spirals(n_rows, rng):
+    along = np.sqrt(rng.uniform(0.1, 1, n_rows)) * 3 * np.pi
+    which = np.arange(n_rows) % 2
+    X = np.column_stack([np.cos(along + np.pi * which), np.sin(along + np.pi * which)])
+    return X * along[:, None] / 3 + rng.normal(0, 0.1, (n_rows, 2)), which
+
+
+def shapes(options):
+    """Moons, circles and spirals, alone and among eight columns of noise."""
+    from sklearn.datasets import make_circles, make_moons
+
+    kinds = {
+        "moons": lambda rng: make_moons(500, noise=0.06, random_state=int(rng.integers(1 << 30))),
+        "circles": lambda rng: make_circles(
+            500, noise=0.05, factor=0.5, random_state=int(rng.integers(1 << 30))
+        ),
+        "spirals": lambda rng: _spirals(500, rng),
+    }
+    n_draws = 1 if options.quick else 10
+    lines = ["| shape | columns of noise | AMI >= .95 | AMI of each draw | seconds each |"]
+    lines.append("|---|---|---|---|---|")
+    for kind, make in kinds.items():
+        for n_noise in (0, 8):
+            found, start = [], time.perf_counter()
+            for draw in range(n_draws):
+                rng = np.random.default_rng([draw, n_noise])
+                X, truth = make(rng)
+                X = np.column_stack([X, rng.normal(X.mean(), X.std(), (len(X), n_noise))])
+                study = explore(X, effort=options.effort, n_jobs=options.jobs)
+                found.append(adjusted_mutual_info_score(truth, first_view(study)))
+            each = (time.perf_counter() - start) / n_draws
+            right = sum(one >= 0.95 for one in found)
+            lines.append(
+                f"| {kind} | {n_noise} | {right} of {n_draws} | {listed(found)} | {each:.1f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
+
+
+def classes(options):
+    """Planted latent classes: ARI of the first view beside that of the rule that knows all."""
+    n_draws = 2 if options.quick else 10
+    lines = ["| rows | columns | classes | gaps | ARI | of the Bayes rule | seconds |"]
+    lines.append("|---|---|---|---|---|---|---|")
+    right = 0
+    for draw in range(n_draws):
+        rng = np.random.default_rng([31, draw])
+        n_rows = int(rng.integers(200, 601 if options.quick else 2001))
+        n_levels, n_numbers = int(rng.integers(6, 23)), int(rng.integers(2, 9))
+        n_classes, gaps = int(rng.integers(2, 7)), float(rng.choice([0, 0.1, 0.2]))
+        X, truth, bayes = planted_classes(n_rows, n_levels, n_numbers, n_classes, gaps, rng)
+        start = time.perf_counter()
+        study = explore(X, effort=options.effort, n_jobs=options.jobs)
+        seconds = time.perf_counter() - start
+        found = adjusted_rand_score(truth, first_view(study))
+        best = adjusted_rand_score(truth, bayes)
+        right += found >= 0.9 * best
+        lines.append(
+            f"| {n_rows} | {n_levels} + {n_numbers} | {n_classes} | {gaps:.0%} | {found:.2f} | "
+            f"{best:.2f} | {seconds:.0f} |"
+        )
+        print(lines[-1], flush=True)
+    lines.append(f"\nAt least .9 of the Bayes rule's in {right} of {n_draws} (goal: 9 of 10).")
+    print(lines[-1], flush=True)
+    return lines
+
+
+def planted_classes(n_rows, n_levels, n_numbers, n_classes, gaps, rng):
+    """A data frame of answers and numbers, its classes, and what the true model makes of it."""
+    import pandas as pd
+
+    truth = np.sort(rng.integers(n_classes, size=n_rows))
+    told = np.zeros((n_rows, n_classes))
+    columns = {}
+    for j in range(n_levels):
+        n_values = int(rng.integers(2, 6))
+        chances = rng.dirichlet(np.full(n_values, 0.6), size=n_classes)
+        values = np.array([rng.choice(n_values, p=chances[k]) for k in truth])
+        missing = rng.random(n_rows) < gaps
+        told += np.where(missing[:, None], 0.0, np.log(chances[:, values].T + 1e-12))
+        columns[f"q{j + 1}"] = np.where(missing, None, np.array(list("abcde"))[values])
+    for j in range(n_numbers):
+        centres = rng.normal(0, 1, n_classes)
+        values = centres[truth] + rng.normal(size=n_rows)
+        missing = rng.random(n_rows) < gaps
+        away = -0.5 * np.square(values[:, None] - centres)
+        told += np.where(missing[:, None], 0.0, away)
+        columns[f"x{j + 1}"] = np.where(missing, np.nan, values)
+    told += np.log(np.bincount(truth, minlength=n_classes) / n_rows + 1e-12)
+    return pd.DataFrame(columns), truth, told.argmax(axis=1)
+
+
+def hierarchies(options):
+    """Groups within groups: both levels among the levels of the first view."""
+    n_draws = 2 if options.quick else 10
+    lines = ["| draw | groups | groups within | clusters found | AMI outer | AMI inner |"]
+    lines.append("|---|---|---|---|---|---|")
+    right = 0
+    for draw in range(n_draws):
+        rng = np.random.default_rng([37, draw])
+        n_outer, n_inner = int(rng.integers(2, 5)), int(rng.integers(2, 4))
+        n_columns = int(rng.integers(4, 12))
+        outer = np.repeat(np.arange(n_outer), 120)
+        inner = outer * n_inner + rng.integers(n_inner, size=len(outer))
+        far = rng.normal(size=(n_outer, n_columns))
+        far *= 16 / np.linalg.norm(far, axis=1, keepdims=True)
+        near = rng.normal(size=(n_outer * n_inner, n_columns))
+        near *= 5 / np.linalg.norm(near, axis=1, keepdims=True)
+        X = far[outer] + near[inner] + rng.normal(size=(len(outer), n_columns))
+        study = explore(X, effort=options.effort, n_jobs=options.jobs)
+        sure = study.significant_views
+        levels = [first_view(study)]
+        if sure:
+            view = sure[0]
+            levels += [
+                view.at(k) for k in range(view.n_clusters - len(view.merges), view.n_clusters)
+            ]
+        scores = [
+            max(adjusted_mutual_info_score(truth, labels) for labels in levels)
+            for truth in (outer, inner)
+        ]
+        right += min(scores) >= 0.9
+        n_found = len(np.unique(levels[0]))
+        lines.append(f"| {draw} | {n_outer} | {n_inner} | {n_found} | {listed(scores[:1])} | "
+                     f"{listed(scores[1:])} |")  # fmt: skip
+        print(lines[-1], flush=True)
+    lines.append(f"\nBoth levels with AMI >= .9 in {right} of {n_draws} (goal: 9 of 10).")
+    print(lines[-1], flush=True)
+    return lines
+
+
+def battery(options):
+    """The tables of the battery beside what people would pick instead, by its own script."""
+    folder = os.environ.get("SUBSCAPE_BATTERY")
+    if not folder:
+        return ["skipped: set SUBSCAPE_BATTERY to the folder of the tables"]
+    import json
+
+    with tempfile.TemporaryDirectory() as scratch:
+        out = Path(scratch) / "out.jsonl"
+        script = str(Path(folder) / "run.py")
+        names = ["pottery", "shapes/hepta"] if options.quick else []
+        command = [sys.executable, script, str(out), "--effort", options.effort, *names]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        records = [json.loads(line) for line in out.read_text().splitlines()]
+    peers = ("kmeans+silhouette", "mixture+bic", "hdbscan")
+    lines = [f"| table | grouping | first | best sure | listed | {' | '.join(peers)} | seconds |"]
+    lines.append("|---|---|---|---|---|---|---|---|---|")
+    ours, theirs = [], []
+    for record in records:
+        for truth, told in record["truths"].items():
+            lines.append(
+                f"| {record['table']} | {truth} ({told['k']}) | {told['first']:.2f} | "
+                f"{told['significant']:.2f} | {told['listed']:.2f} | "
+                f"{' | '.join(f'{told[peer]:.2f}' for peer in peers)} | {record['seconds']:.0f} |"
+            )
+            print(lines[-1], flush=True)
+            if not record["table"].startswith("shapes/"):
+                ours.append(told["first"])
+                theirs.append([told[peer] for peer in peers])
+    if ours:
+        means = np.mean(theirs, axis=0)
+        lines.append(
+            f"\nTables, mean AMI: first view {np.mean(ours):.3f}; "
+            + ", ".join(f"{peer} {mean:.3f}" for peer, mean in zip(peers, means, strict=True))
+        )
+        print(lines[-1], flush=True)
+    return lines
+
+
 def frozen(X):
     X.flags.writeable = False
     return X
@@ -285,6 +464,10 @@ PARTS = {
     "structureless": without_groups,
     "kill": kill,
     "big": big,
+    "shapes": shapes,
+    "classes": classes,
+    "hierarchies": hierarchies,
+    "battery": battery,
 }
 
 

@@ -3,12 +3,14 @@
     python benchmarks/maximus.py             about two minutes
     python benchmarks/maximus.py --quick     a few sets
 
-Writes benchmarks/results/maximus.md. The parameters were chosen on other seeds.
+Writes benchmarks/results/maximus.md. The parameters were chosen on other seeds; how much room a
+plan leaves is no parameter: a plan with less room is made where rows come out too similar.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import time
 import warnings
@@ -29,6 +31,8 @@ SETTINGS = [
     (p, (known, hidden)) for p in (6, 10) for known, hidden in ((2, 2), (3, 3), (4, 4), (3, 5))
 ]
 FIRST_SEED = 5000
+#: Seconds that the solver of the paper's version has.
+SOLVER_SECONDS = 5.0
 
 
 def rows_of(header, rows):
@@ -41,7 +45,7 @@ def inertia(X, labels):
     return sum(np.square(X[labels == c] - X[labels == c].mean(axis=0)).sum() for c in set(labels))
 
 
-def two_views(many):
+def two_views(many, published):
     """Similarity, inertia and the hidden view, over sets of each kind."""
     lines, everything = [], []
     for p, (k_known, k) in SETTINGS:
@@ -52,6 +56,14 @@ def two_views(many):
             finder = MAXIMUS(n_clusters=k, random_state=0).fit(X, given=known)
             seconds = time.process_time() - start
             bare = ResidualKMeans(k, random_state=0).fit(X, given=known)
+            paper = math.nan
+            if seed < FIRST_SEED + published:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    as_printed = MAXIMUS.as_published(
+                        n_clusters=k, random_state=0, max_time=SOLVER_SECONDS
+                    ).fit(X, given=known)
+                paper = normalized_mutual_info_score(hidden, as_printed.labels_)
             free = KMeans(k, n_init=10, random_state=0).fit(X).inertia_
             found.append((
                 finder.target_similarity_[0] / finder.certificate_[0],
@@ -60,6 +72,7 @@ def two_views(many):
                 inertia(X, hidden.labels()) / free,
                 normalized_mutual_info_score(hidden, finder.labels_),
                 normalized_mutual_info_score(hidden, bare.labels_),
+                paper,
                 finder.plan_distance_[0],
                 seconds,
             ))  # fmt: skip
@@ -70,6 +83,7 @@ def two_views(many):
     inside = found[:, 3] <= 1.3
     header = ["sets", "number", "plan ≤ 1.1", "similarity ≤ 1.1", "inertia ≤ 1.3",
               "hidden view ≤ 1.3", "NMI > 0.9", "NMI > 0.7", "NMI", "ResidualKMeans: NMI",
+              "as published: NMI (sets)",
               "from the plan, at most", "CPU s"]  # fmt: skip
     text = (
         "## Two planted views, one of them known\n\n"
@@ -78,16 +92,22 @@ def two_views(many):
         "hidden one, free k-means finds the known one, and the hidden one itself exceeds 1.3: it "
         f"does not on {inside.sum()} sets, and on {(found[inside, 2] <= 1.3).sum()} of these "
         "MAXIMUS stays within 1.3 too. The largest inertia of MAXIMUS relative to the hidden "
-        f"view's is {(found[:, 2] / found[:, 3]).max():.2f}.\n"
+        f"view's is {(found[:, 2] / found[:, 3]).max():.2f}.\n\n"
+        "Settings: `MAXIMUS(n_clusters=k, random_state=0)`, by default; `ResidualKMeans(k, "
+        "random_state=0)`; as published `MAXIMUS.as_published(n_clusters=k, random_state=0, "
+        f"max_time={SOLVER_SECONDS:g})` on the first sets of each kind, whose number stands in "
+        "brackets: its solver takes long.\n"
     )
     return [text, *rows_of(header, lines)]
 
 
 def summary(name, found):
-    plan, similarity, ours, planted, nmi, bare, away, seconds = np.array(found).T
+    plan, similarity, ours, planted, nmi, bare, paper, away, seconds = np.array(found).T
+    printed = paper[~np.isnan(paper)]
+    shown = f"{printed.mean():.3f} ({len(printed)})" if len(printed) else ""
     counts = [plan <= 1.1, similarity <= 1.1, ours <= 1.3, planted <= 1.3, nmi > 0.9, nmi > 0.7]
     return [name, len(found), *(int(each.sum()) for each in counts), f"{nmi.mean():.3f}",
-            f"{bare.mean():.3f}", f"{away.max():.2%}", f"{seconds.mean():.2f}"]  # fmt: skip
+            f"{bare.mean():.3f}", shown, f"{away.max():.2%}", f"{seconds.mean():.2f}"]  # fmt: skip
 
 
 def xor(many):
@@ -143,7 +163,8 @@ def main():
     parser.add_argument("--quick", action="store_true", help="a few sets")
     quick = parser.parse_args().quick
     many = 2 if quick else 10
-    lines = ["# MAXIMUS on planted data", "", *two_views(many), *xor(many), *seconds()]
+    lines = ["# MAXIMUS on planted data", "", *two_views(many, 1 if quick else 2), *xor(many),
+             *seconds()]  # fmt: skip
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "maximus.md").write_text("\n".join(lines).rstrip() + "\n")
     print("\n".join(lines))

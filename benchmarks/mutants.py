@@ -3,34 +3,51 @@
     python benchmarks/mutants.py --packages exploration report --sample 25
 
 Of all places where one of the changes below can be made, a sample is drawn with a fixed seed. Each
-is made in a copy of the package, and the tests that are about the changed module are run on it:
-its own examples and the tests that name it first, then all tests of its package. A change that all
-of them pass survives: either nothing that anybody could notice has changed (write that down in
-docs/mutants.md), or a test is missing (write it). Nothing in the working tree is touched.
+is made in a copy of the tree, and tests are run on it until one fails: those that call the changed
+function, the fastest first (benchmarks/results/calls.json, which `make calls` renews), then others
+of their files and of those that name the module, as long as the time allows. A change that all of
+them pass survives: either nothing that anybody could notice has changed (write that down in
+docs/mutants.md), or a test is missing (write it). Nothing in the working tree is touched. Every run
+is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import copy
+import importlib
 import json
 import os
 import random
+import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+import traceback
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "subscape"
 TESTS = ROOT / "tests"
-#: What stands for an outcome that was not waited for.
+#: Which tests call what, as benchmarks/called.py wrote it last.
+CALLED = ROOT / "benchmarks" / "results" / "calls.json"
+#: What stands for an outcome that was not waited for: the machine may be busy.
 TIME = "time"
+#: A change that makes tests compute on and on is noticed: they took seconds before.
+ENDLESS = "endless"
+#: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
+FEWEST_ASKED = 5
+#: Loaded once, for all runs.
+LOADED = ("numpy", "scipy.stats", "scipy.optimize", "scipy.cluster.hierarchy", "sklearn.cluster",
+          "sklearn.mixture", "sklearn.utils.estimator_checks", "pyarrow.csv",
+          "pyarrow.parquet", "pandas", "hypothesis", "pytest", "click.testing")  # fmt: skip
 #: What a comparison becomes: the bound itself, or the other way round.
 FLIPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
@@ -41,12 +58,18 @@ EXCHANGED: dict[type[ast.operator], type[ast.operator]] = {
 }  # fmt: skip
 OPPOSITE = {"max": "min", "min": "max", "argmax": "argmin", "argmin": "argmax", "any": "all",
             "all": "any", "maximum": "minimum", "minimum": "maximum"}  # fmt: skip
+#: What makes a change the same one, wherever it stands.
+SAME = ("function", "kind", "before", "after")
+#: Calls whose two arguments may change places.
+SYMMETRIC = {"max", "min", "maximum", "minimum", "fmax", "fmin", "array_equal", "isclose", "gcd",
+             "hypot", "logaddexp", "logical_and", "logical_or"}  # fmt: skip
 
 
 class Mutant(NamedTuple):
     """One change: where, of which kind, and what stands there instead."""
 
     path: str
+    function: str
     line: int
     start: int
     stop: int
@@ -63,7 +86,7 @@ def places(path: Path) -> list[Mutant]:
     for line in lines:
         begins.append(begins[-1] + len(line))
     found = []
-    for node in _code(ast.parse(text)):
+    for node, function in _code(ast.parse(text)):
         start = begins[node.lineno - 1] + node.col_offset  # type: ignore[attr-defined]
         stop = begins[node.end_lineno - 1] + node.end_col_offset  # type: ignore[attr-defined]
         before = text.encode()[start:stop].decode()
@@ -71,14 +94,22 @@ def places(path: Path) -> list[Mutant]:
             after = ast.unparse(changed)
             after = after if isinstance(node, ast.stmt) else f"({after})"
             line = node.lineno  # type: ignore[attr-defined]
-            found.append(
-                Mutant(str(path.relative_to(SOURCE)), line, start, stop, kind, before, after)
-            )
+            where = str(path.relative_to(SOURCE))
+            found.append(Mutant(where, function, line, start, stop, kind, before, after))
     return found
 
 
-def _code(tree: ast.AST) -> Iterator[ast.AST]:
-    """Statements and expressions; no hints, no texts, nothing that only type checkers read."""
+def _code(tree: ast.AST, scope: str = "", inside: bool = False) -> Iterator[tuple[ast.AST, str]]:
+    """Statements and expressions, each with the function that it is in.
+
+    No hints, no texts, nothing that only type checkers read.
+    """
+    if isinstance(tree, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) and not inside:
+        scope = f"{scope}.{tree.name}".lstrip(".")
+        inside = not isinstance(tree, ast.ClassDef)
+    # What only checks, or only says which line a warning points at.
+    if isinstance(tree, ast.keyword) and tree.arg in ("strict", "stacklevel"):
+        return
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -90,8 +121,8 @@ def _code(tree: ast.AST) -> Iterator[ast.AST]:
             if isinstance(child, ast.ClassDef | ast.FunctionDef) and child.name == "__repr__":
                 continue
             if isinstance(child, (ast.stmt, ast.expr)):
-                yield child
-            yield from _code(child)
+                yield child, scope if inside else ""
+            yield from _code(child, scope, inside)
 
 
 def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -125,17 +156,23 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         elif isinstance(node.func, ast.Name) and node.func.id in OPPOSITE:
             new.func.id = OPPOSITE[node.func.id]  # type: ignore[attr-defined]
             yield "opposite", new
-        if len(node.args) == 2 and not node.keywords and not _has_star(node):
+        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        swaps = len(node.args) == 2 and not node.keywords and not _has_star(node)
+        if swaps and name not in SYMMETRIC:
             other = copy.deepcopy(node)
             other.args.reverse()
             yield "swapped", other
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield "dropped", ast.Pass()
-    elif isinstance(node, ast.Return) and node.value is not None:
+    elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
         yield "returns nothing", ast.Return(ast.Constant(None))
     elif isinstance(node, ast.AugAssign) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
+
+
+def _is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _has_star(node: ast.Call) -> bool:
@@ -145,118 +182,249 @@ def _has_star(node: ast.Call) -> bool:
 # -- which tests -----------------------------------------------------------------------------------
 
 
-def tests_of(path: str) -> list[list[str]]:
-    """Tests about a module, in the order in which they are asked."""
+class Calls:
+    """Which tests call a function, from what `benchmarks/called.py` wrote."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self.seconds: dict[str, float] = {}
+        self.of: dict[str, set[str]] = {}
+        for path in paths:
+            content = json.loads(path.read_text(encoding="utf-8"))
+            names = content["tests"]
+            self.seconds.update(zip(names, content["seconds"], strict=True))
+            for function, numbers in content["called"].items():
+                self.of.setdefault(function, set()).update(names[i] for i in numbers)
+
+    def tests(self, mutant: Mutant) -> list[str]:
+        """The tests that may notice a change, in the order in which they are asked."""
+        prefix = f"{mutant.path}:"
+        if mutant.function:
+            first = self.of.get(prefix + mutant.function, set())
+        else:  # a constant: whatever is of the same module
+            own = (tests for key, tests in self.of.items() if key.startswith(prefix))
+            first = set().union(*own)
+        files = {test.partition("::")[0] for test in first} | set(_naming(mutant.path))
+        rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
+        return [*sorted(first, key=self._cost), *sorted(rest, key=self._cost)]
+
+    def keep(self, there: set[str]) -> None:
+        """Forget all other tests."""
+        self.seconds = {test: each for test, each in self.seconds.items() if test in there}
+        self.of = {function: tests & there for function, tests in self.of.items()}
+
+    def _cost(self, test: str) -> tuple[float, str]:
+        return self.seconds[test], test
+
+
+def _naming(path: str) -> list[str]:
+    """The module itself, whose examples are tests, and the files of tests that name it."""
     parts = Path(path).with_suffix("").parts
-    package = parts[0]
-    folder = TESTS / package
-    files = sorted(folder.rglob("test_*.py")) if folder.is_dir() else []
-    files = [file for file in files if "browser" not in file.name]
     dotted = "subscape." + ".".join(parts)
     named = [
-        file for file in sorted(TESTS.rglob("test_*.py"))
-        if dotted in (text := file.read_text(encoding="utf-8"))
-        or f"from .{parts[-1]} import" in text
+        str(file.relative_to(ROOT)) for file in sorted(TESTS.rglob("test_*.py"))
+        if dotted in file.read_text(encoding="utf-8")
+        or (file.parent.name == parts[0] and parts[-1] in file.stem)
     ]  # fmt: skip
-    likely = [file for file in files if file not in named and parts[-1] in file.stem]
-    first = [str(file.relative_to(ROOT)) for file in (*named, *likely)]
-    rest = [str(file.relative_to(ROOT)) for file in files if file not in (*named, *likely)]
-    return [steps for steps in (["<doctests>", *first], rest) if steps]
+    return [f"src/subscape/{path}", *named]
 
 
 class House:
-    """A copy of the package in which changes are made."""
+    """A copy of the tree in which changes are made."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, calls: Calls, seconds: float) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="mutants-")
-        self.source = Path(self._folder.name) / "src"
+        self.root = Path(self._folder.name)
+        self.calls = calls
         self.seconds = seconds
-        shutil.copytree(
-            SOURCE, self.source / "subscape", ignore=shutil.ignore_patterns("__pycache__", "*.c")
-        )
+        listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+        done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
+        compiled = [str(path.relative_to(ROOT)) for path in SOURCE.rglob("*.so")]
+        for name in (*done.stdout.splitlines(), *compiled):
+            if (ROOT / name).is_file():
+                (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, self.root / name)
+        for name in LOADED:
+            importlib.import_module(name)
 
-    def notices(self, mutant: Mutant, only_first: bool) -> str:
-        """What notices a change: the first failing step, a time limit, or nothing ("")."""
-        target = self.source / "subscape" / mutant.path
+    def forget_missing(self, mutants: Iterable[Mutant]) -> None:
+        """Forget tests that are not there any more: the file of calls may be old."""
+        wanted = {test for mutant in mutants for test in self.calls.tests(mutant)}
+        files = sorted({test.partition("::")[0] for test in wanted})
+        there = [file for file in files if (self.root / file).exists()]
+        output, _ = self._asked(["--collect-only", "-q", *there], 600)
+        found = set(output.splitlines())
+        if len(found & wanted) < len(wanted) / 2:
+            raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
+        self.calls.keep(found)
+
+    def notices(self, mutant: Mutant) -> tuple[str, int]:
+        """What notices a change, and how many tests were asked.
+
+        The name of the test, a time limit, or nothing ("").
+        """
+        tests, expected = [], 0.0
+        for test in self.calls.tests(mutant):
+            expected += self.calls.seconds[test]
+            if len(tests) >= FEWEST_ASKED and expected > self.seconds:
+                break
+            tests.append(test)
+        target = self.root / "src" / "subscape" / mutant.path
         text = target.read_bytes()
         target.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.stop :])
         try:
-            for number, files in enumerate(tests_of(mutant.path)):
-                if number and only_first:
-                    break
-                outcome = self._run([str(target) if f == "<doctests>" else f for f in files])
-                if outcome:
-                    return outcome
-            return ""
+            self._forget(target)
+            return self._run(tests, expected), len(tests)
         finally:
             target.write_bytes(text)
+            self._forget(target)
 
-    def _run(self, files: list[str]) -> str:
-        command = [sys.executable, "-B", "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-        environment = os.environ | {"PYTHONPATH": str(self.source), "OMP_NUM_THREADS": "1"}
-        try:
-            done = subprocess.run(
-                [*command, "--rootdir", str(ROOT), "-c", str(ROOT / "pyproject.toml"), *files],
-                cwd=ROOT, env=environment, capture_output=True, text=True, timeout=self.seconds,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return TIME
-        if done.returncode in (0, 5):  # 5: there are no tests
+    @staticmethod
+    def _forget(target: Path) -> None:
+        """Remove what Python compiled of a file: two changes may have one time and one size."""
+        for path in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
+            path.unlink()
+
+    def _run(self, tests: list[str], expected: float) -> str:
+        if not tests:
             return ""
-        failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-        return failed[0][:160] if failed else f"exit {done.returncode}"
+        output, code = self._asked(["-x", "-q", *tests], 30 + 5 * expected)
+        if code is None:
+            return TIME
+        if code == -signal.SIGXCPU:
+            return ENDLESS
+        if code == 0:
+            return ""
+        failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        if not failed and code in (3, 4) and "INTERNALERROR" not in output:
+            raise RuntimeError(f"pytest ended with {code}:\n{output}")
+        return failed[0][:200] if failed else f"exit {code}"
+
+    def _asked(self, arguments: list[str], seconds: float) -> tuple[str, int | None]:
+        """What pytest says about the copy, and its exit code; None where it took too long."""
+        output = self.root / "output.txt"
+        child = os.fork()
+        if child == 0:
+            self._be_asked(arguments, output, seconds)
+        # Ten times as long as it may compute: others may use the machine.
+        until = time.monotonic() + 10 * seconds
+        done, status = 0, 0
+        while not done and time.monotonic() < until:
+            time.sleep(0.05)
+            done, status = os.waitpid(child, os.WNOHANG)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(child, signal.SIGKILL)  # also whatever the tests started
+        if not done:
+            os.waitpid(child, 0)
+        said = output.read_text(encoding="utf-8", errors="replace")
+        return said, os.waitstatus_to_exitcode(status) if done else None
+
+    def _be_asked(self, arguments: list[str], output: Path, seconds: float) -> None:
+        """Run pytest on the copy, in the child."""
+        import pytest
+
+        os.setsid()
+        stream = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        os.dup2(stream, 1)
+        os.dup2(stream, 2)
+        os.chdir(self.root)
+        os.environ["PYTHONPATH"] = str(self.root / "src")
+        sys.path[:] = [str(self.root / "src"), str(self.root), *sys.path[1:]]
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 30))
+        code = 3
+        try:
+            options = ["-p", "no:cacheprovider", "--rootdir", str(self.root),
+                       "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
+            code = int(pytest.main([*options, *arguments]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+
+
+# -- which changes ---------------------------------------------------------------------------------
+
+
+def drawn(packages: list[str], n: int, seed: int) -> list[Mutant]:
+    """Changes at random places, none twice on a line, the packages in turn."""
+    rng = random.Random(seed)
+    found = {
+        package: [m for path in sorted((SOURCE / package).rglob("*.py")) for m in places(path)]
+        for package in packages
+    }
+    sample: dict[tuple[str, int], Mutant] = {}
+    for mutants in found.values():
+        rng.shuffle(mutants)
+    while len(sample) < n and any(found.values()):
+        for mutants in found.values():
+            while mutants and len(sample) < n:
+                mutant = mutants.pop()
+                if (mutant.path, mutant.line) not in sample:
+                    sample[mutant.path, mutant.line] = mutant
+                    break
+    return list(sample.values())
+
+
+def survivors(results: list[dict[str, Any]]) -> list[Mutant]:
+    """The changes that nothing noticed, where they are now: the code may have moved."""
+    found = []
+    for result in results:
+        if result["noticed_by"] not in ("", TIME):
+            continue
+        alike = [
+            mutant for mutant in places(SOURCE / result["path"])
+            if all(getattr(mutant, name) == result[name] for name in SAME)
+        ]  # fmt: skip
+        found += sorted(alike, key=lambda mutant: abs(mutant.line - result["line"]))[:1]
+    return found
 
 
 def main() -> None:
+    """Make the changes, one after the other, and count those that are noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     packages = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists())
     parser.add_argument("--packages", nargs="+", default=packages, choices=packages)
+    parser.add_argument(
+        "--called", type=Path, nargs="+", required=True, help="of benchmarks/called"
+    )
     parser.add_argument("--sample", type=int, default=60, help="changes in all")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=300.0, help="for the tests of a change")
-    parser.add_argument("--first", action="store_true", help="only tests that name the module")
+    parser.add_argument("--seconds", type=float, default=60.0, help="for the tests of a change")
     parser.add_argument("--floor", type=float, default=0.0, help="share that must be noticed")
     parser.add_argument("--json", type=Path, help="where to write every change and its outcome")
+    parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
-    rng = random.Random(options.seed)
-    found = {
-        package: [m for path in sorted((SOURCE / package).rglob("*.py")) for m in places(path)]
-        for package in options.packages
-    }
-    # As many of each package, and none twice on a line.
-    drawn: dict[tuple[str, int], Mutant] = {}
-    for package, mutants in found.items():
-        rng.shuffle(mutants)
-        share = -(-options.sample // len(found))
-        for mutant in mutants:
-            if sum(m.path.startswith(package + os.sep) for m in drawn.values()) >= share:
-                break
-            drawn.setdefault((mutant.path, mutant.line), mutant)
-    sample = list(drawn.values())[: options.sample]
-    house = House(options.seconds)
+    if options.again is None:
+        sample = drawn(options.packages, options.sample, options.seed)
+    else:
+        sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
+    house = House(Calls(options.called), options.seconds)
+    house.forget_missing(sample)
     results = []
     for number, mutant in enumerate(sample, 1):
         began = time.monotonic()
-        by = house.notices(mutant, options.first)
-        results.append(mutant._asdict() | {"noticed_by": by})
+        by, asked = house.notices(mutant)
+        results.append(mutant._asdict() | {"noticed_by": by, "asked": asked})
         print(
-            f"{number}/{len(sample)} {mutant.path}:{mutant.line} {mutant.kind}: "
-            f"{mutant.before[:50]!r} -> {mutant.after[:50]!r}  "
-            f"{by or 'SURVIVES'}  {time.monotonic() - began:.0f} s",
+            f"{number}/{len(sample)} {mutant.path}:{mutant.line} {mutant.function} {mutant.kind}: "
+            f"{mutant.before[:70]!r} -> {mutant.after[:70]!r}  "
+            f"{by or 'SURVIVES'}  {asked} tests, {time.monotonic() - began:.0f} s",
             flush=True,
         )
         if options.json is not None:
             options.json.write_text(json.dumps(results, indent=1) + "\n")
-    # A change that takes too long may never end, or the machine is busy: nobody knows.
+    # A change whose tests take too long may never end, or the machine is busy: nobody knows.
     known = [result for result in results if result["noticed_by"] != TIME]
     for package in options.packages:
         own = [result for result in known if result["path"].startswith(package + os.sep)]
         if own:
             print(f"{package}: {sum(bool(r['noticed_by']) for r in own)} of {len(own)} noticed")
-    print(f"{len(results) - len(known)} took too long to tell")
-    noticed = sum(bool(result["noticed_by"]) for result in known) / max(len(known), 1)
-    if noticed < options.floor:
-        sys.exit(f"{noticed:.0%} are noticed, less than the floor of {options.floor:.0%}")
+    noticed = sum(bool(result["noticed_by"]) for result in known)
+    print(
+        f"all: {noticed} of {len(known)} noticed; {len(results) - len(known)} took too long to tell"
+    )
+    if noticed < options.floor * len(known):
+        sys.exit(f"fewer than the floor of {options.floor:.0%} are noticed")
 
 
 if __name__ == "__main__":

@@ -93,7 +93,7 @@ def same_start(quick):
         rest = np.linalg.qr(used, mode="complete")[0][:, used.shape[1] :]
         dims = [*(b.shape[1] for b in start.bases), rest.shape[1]]
         centres = [c + middle for c in start.centres]
-        ours = NrKMeans((*sizes, 1), init=(start.bases, centres), noise_rule="rank").fit(X)
+        ours = NrKMeans((*sizes, 1), init=(start.bases, centres), noise_space="rank").fit(X)
         theirs = peer.NrKmeans(
             [*sizes, 1],
             V_init=np.concatenate([used, rest], axis=1),

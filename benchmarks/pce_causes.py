@@ -1,7 +1,9 @@
 """Why a figure may lie on the other side of 0 (Theta) or 1 (Upsilon) than in print.
 
 Every difference is put down to the first cause that passes its check, or is called unexplained. A
-check is a measurement on the same ensembles with one thing changed (pce_ensembles.checks).
+check is a measurement on the same ensembles with one thing changed (pce_ensembles.checks). A sign
+counts as explained only where the printed one appears under that change, or where ours is within
+chance of it; whatever else speaks for a cause explains in part.
 """
 
 from __future__ import annotations
@@ -61,6 +63,12 @@ def differences(results: Results, part: str, called: Callable[[str], str] = str)
                     yield cell
 
 
+class InPart(str):
+    """Evidence for a cause under which the printed sign does not appear."""
+
+    __slots__ = ()
+
+
 # -- causes ---------------------------------------------------------------------------------------
 
 
@@ -85,7 +93,7 @@ def at_the_border(cell: Cell, records: Records) -> str | None:
 def nothing_to_find(cell: Cell, records: Records) -> str | None:
     itself = float(np.mean([r["self f"] for r in records]))
     if (cell.part, cell.side) == ("theta", "f") and itself < NOTHING:
-        return f"the classes have {itself:.4f} with themselves"
+        return InPart(f"the classes have {itself:.4f} with themselves")
     return None
 
 
@@ -93,18 +101,20 @@ def averaged(cell: Cell, records: Records) -> str | None:
     value = checked(records, ONE, cell) if cell.side == "f" else None
     if value is None:
         return None
-    if cell.agrees(value) or abs(value - cell.middle) <= abs(cell.ours - cell.middle) / 2:
-        return f"{value:.3f} with the weights of one member"
-    return None
+    text = f"{value:.3f} with the weights of one member"
+    if cell.agrees(value):
+        return text
+    return InPart(text) if abs(value - cell.middle) <= abs(cell.ours - cell.middle) / 2 else None
 
 
 def another_reading(cell: Cell, records: Records) -> str | None:
     if (cell.part, cell.side) != ("upsilon", "f"):
         return None
     value = mean(records, cell.method, "upsilon", "f literal")
-    if cell.agrees(value) or abs(value - 1) < NOTHING:
-        return f"{value:.3f} with features counted instead of clusters"
-    return None
+    text = f"{value:.3f} with features counted instead of clusters"
+    if cell.agrees(value):
+        return text
+    return InPart(text) if abs(value - 1) < NOTHING else None
 
 
 def softer(cell: Cell, records: Records) -> str | None:
@@ -262,6 +272,7 @@ def explained(results: Results, cells: list[Cell]) -> dict[str, list[tuple[Cell,
             evidence = cause.check(cell, results[cell.name])
             if evidence is not None:
                 whole = mends(results, cause.change, cell.part, cell.side)
+                whole = whole and not isinstance(evidence, InPart)
                 found[cause.title if whole else IN_PART + cause.title].append((cell, evidence))
                 break
         else:

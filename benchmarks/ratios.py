@@ -47,6 +47,78 @@ class Side:
     error: float | None = None
 
 
+def finder_work(
+    finder: Any, table: tuple[int, int], named: Mapping[str, Any], **more: Any
+) -> dict[str, Any]:
+    """The work of one of our finders: table, rows searched, variant, and parameters.
+
+    Parameters
+    ----------
+    finder : estimator
+    table : tuple
+        Rows and columns.
+    named : mapping
+        The parameters that the other side names; the finder's values of them count.
+    **more
+        Whatever else was done, such as the number of starts.
+
+    Examples
+    --------
+    >>> from subscape.finders import PROCLUS
+    >>> made = PROCLUS.as_published(n_clusters=3, avg_dims=4)
+    >>> work = finder_work(made, (100, 9), {"avg_dims": 4})
+    >>> work["variant"], work["rows searched"], work["avg_dims"]
+    ('as published', 100, 4)
+    >>> finder_work(PROCLUS(3), (9000, 9), {})["rows searched"]
+    2000
+    """
+    parameters = finder.get_params()
+    own = {key: parameters.get(key, "not there") for key in named}
+    return {
+        "table": tuple(table),
+        "threads": 1,
+        "variant": variant(finder),
+        "rows searched": rows_searched(finder, table[0]),
+        **own,
+        **more,
+    }
+
+
+def peer_work(table: tuple[int, int], named: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+    """The work of a program that runs the published algorithm on all rows."""
+    return {
+        "table": tuple(table), "threads": 1, "variant": "as published",
+        "rows searched": table[0], **named, **more,
+    }  # fmt: skip
+
+
+def variant(finder: Any) -> str:
+    """Whether a finder has every switch as its paper has it."""
+    from subscape.finders.catalogue import entry_of
+
+    entry, given = entry_of(type(finder)), finder.get_params()
+    for name, value in (entry.published or {}).items():
+        # A parameter that is ours has one value in the paper; of others some values are ours.
+        ours = entry.ours.get(name)
+        if ours is not None and (given[name] in ours if ours else given[name] != value):
+            return "default"
+    return "as published"
+
+
+def rows_searched(finder: Any, n_rows: int) -> int:
+    """How many of so many rows a finder looks at in its search."""
+    parameters = finder.get_params()
+    if parameters.get("search_rows") is None:
+        return n_rows
+    most = parameters["search_rows"]
+    if isinstance(most, str):
+        # "auto": as PROCLUS does.
+        most = max(2000, 200 * int(parameters.get("n_clusters") or 1))
+    chooses = any(value == "auto" for value in parameters.values() if isinstance(value, str))
+    only_to_choose = "eps" in parameters and not parameters.get("refine", True)
+    return n_rows if only_to_choose and not chooses else min(n_rows, int(most))
+
+
 @dataclass(frozen=True)
 class Ratio:
     """How many times as long the second side took; a number only if the work was the same.
@@ -76,6 +148,8 @@ class Ratio:
             found.append("the quality of one side is not known")
         elif a.error is not None and b.error is not None and not a.error <= b.error + 1e-9:
             found.append(f"ours is the worse result, error {a.error:.3g} and {b.error:.3g}")
+        elif a.error is not None and b.error is not None and min(a.error, b.error) >= 1:
+            found.append("neither side found anything")
         found += [
             f"{s.name} took {s.seconds} s" for s in (a, b) if not 0 < s.seconds < float("inf")
         ]

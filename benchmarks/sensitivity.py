@@ -35,7 +35,7 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
     "FastDOC": {"width": (0.03, 0.06, 0.12), "alpha": (0.08, 0.16)},
     "MineClus": {"width": (0.03, 0.06, 0.12), "beta": (0.15, 0.3)},
     "MAFIA": {"alpha": (1.2, 1.5, 2.0), "beta": (0.25, 0.5)},
-    "HARP": {"n_clusters": (2, 3, 4, 6), "min_relevance": (0.4, 0.7)},
+    "HARP": {"n_clusters": (2, 3, 4, 5, 6, 7, 8, 9)},
     "PROCLUS": {"n_clusters": (2, 3, 4), "avg_dims": (2, 3)},
     "CASH": {"min_samples": (20, 40), "jitter": (0.05, 0.1, 0.2)},
     "COPAC": {"n_neighbors": (12, 24), "eps": (0.05, 0.1, 0.2)},

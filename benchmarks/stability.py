@@ -8,7 +8,9 @@ Writes benchmarks/results/stability_*.md and the figures beside them, one file p
 thesis     SSPC and PROCLUS over samples of 90 % of the rows and columns and over parameters, beside
            what the thesis found
 planted    number of clusters found in 20 planted sets by stability, description length and SRE
-significance  the same by significance; methods: in 4 of them by other methods of stability
+significance  the same by significance
+methods    the same by all other methods: Lange et al. (one classifier, and the best of four),
+           prediction strength (rows, and cells), Clest, Model Explorer, Levine and Domany, Gap
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ from subscape.measures import clustering_error, rnia
 from subscape.plots import DistanceMatrixDisplay, StabilityCurveDisplay
 from subscape.validation import (
     choose,
+    clest,
+    gap_statistic,
     lange_stability,
     levine_domany,
     model_explorer,
@@ -148,18 +152,29 @@ def by_significance(X, grid, folder):
     return {"significance": (choice.clustering and choice.clustering.n_clusters, choice.sure)}
 
 
+METHODS = (
+    ("Lange et al.", lange_stability, {"n_splits": 5}),
+    ("Lange et al., best of 4 classifiers", lange_stability, {"n_splits": 5, "transfer": "best"}),
+    ("prediction strength", prediction_strength, {"n_splits": 5}),
+    ("prediction strength, cells", prediction_strength, {"n_splits": 5, "measure": "cells"}),
+    ("Clest", clest, {"n_splits": 5, "n_nulls": 3}),
+    ("Model Explorer", model_explorer, {"n_pairs": 5}),
+    ("Levine and Domany", levine_domany, {"n_samples": 5, "pairs": "together"}),
+)
+
+
 def other_methods(X, grid, folder):
-    """The same by the rules of other stability methods."""
+    """The same by the rules of other stability methods, and by the Gap statistic."""
     finder, found = SSPC(n_init=2), {}
-    for name, method, options in (
-        ("Lange et al.", lange_stability, {"n_splits": 5}),
-        ("prediction strength", prediction_strength, {"n_splits": 5}),
-        ("Model Explorer", model_explorer, {"n_pairs": 5}),
-        ("Levine and Domany", levine_domany, {"n_samples": 5, "pairs": "together"}),
-    ):
+    for name, method, options in METHODS:
         curve = method(finder, X, grid, store=folder, **options)
         number = None if curve.chosen is None else round(curve.n_clusters[curve.chosen])
         found[name] = number, float("nan")
+    for space in ("full", "subspace"):
+        gap = gap_statistic(
+            finder, X, grid["n_clusters"], n_null=5, space=space, store=folder, random_state=0
+        )
+        found[f"Gap, {space}"] = gap.chosen, float("nan")
     return found
 
 
@@ -203,6 +218,7 @@ def main():
     parser.add_argument(
         "--part", choices=["thesis", "planted", "significance", "methods"], help="one part only"
     )
+    parser.add_argument("--sets", type=int, help="planted sets of a part")
     options = parser.parse_args()
     quick = options.quick
     RESULTS.mkdir(exist_ok=True)
@@ -215,15 +231,15 @@ def main():
             return section_6_2(samples, variances, dims, folder)
 
     def planted_sets():
-        return numbers_of_clusters(cheap, 4 if quick else 20, "5 samples")
+        return numbers_of_clusters(cheap, options.sets or (4 if quick else 20), "5 samples")
 
     def methods():
-        effort = "5 samples, splits or pairs"
-        return numbers_of_clusters(other_methods, 1 if quick else 4, effort)
+        effort = "5 samples, splits or pairs; Clest 3 null tables, Gap 5"
+        return numbers_of_clusters(other_methods, options.sets or (1 if quick else 20), effort)
 
     def significance():
         return numbers_of_clusters(
-            by_significance, 1 if quick else 20, "19 tables without clusters"
+            by_significance, options.sets or (1 if quick else 20), "19 tables without clusters"
         )
 
     parts = {

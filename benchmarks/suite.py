@@ -51,8 +51,10 @@ BENCHMARKS = (
     Benchmark("peers"),
     Benchmark("indices"),
     Benchmark("many_fits", modules=("distributed",)),
+    Benchmark("one_table", quick=("--quick", "--kills", "2"), modules=("distributed",)),
     Benchmark("finders_speed", full=("--patient",)),
     Benchmark("oriented", full=("--patient",)),
+    Benchmark("schools"),
     Benchmark("nrkmeans"),
     Benchmark("scale", full=("--full",)),
     Benchmark("stability"),
@@ -61,6 +63,7 @@ BENCHMARKS = (
     Benchmark("thesis_ch6"),
     Benchmark("opensubspace", needs_data=True),
     Benchmark("adco_paper", needs_data=True),
+    Benchmark("published", quick=("PROCLUS", "HARP")),
     Benchmark("maximus"),
     Benchmark("alternatives_paper", needs_data=True),
     Benchmark("pce_paper", needs_data=True),
@@ -172,6 +175,11 @@ def measured(target: Target, folder: Path) -> Measured:
     page = target.page or target.benchmark
     found = Page.read(folder / f"{page}.md")
     value = target.read(found) if found is not None and target.read is not None else None
+    if isinstance(value, str):
+        # In words why there is no number.
+        return Measured(
+            None, value, f"[page](results/{page}.md), {_written(folder / f'{page}.md')}"
+        )
     if value is not None:
         return Measured(value, "", f"[page](results/{page}.md), {_written(folder / f'{page}.md')}")
     if entry is not None:
@@ -211,8 +219,9 @@ def results_page(folder: Path, outcomes: dict[str, Outcome]) -> str:
         "# Results of the benchmarks",
         "",
         "Written by `make bench` (small sizes) and `make bench-full`. A ratio stands here only if "
-        "both sides did the same work: the same rows, columns, clusters, steps and precision, and "
-        "ours no worse a result. Numbers of pages were measured when the page was written, on the "
+        "both sides did the same work: the same table, rows searched, variant, parameters, steps "
+        "and precision, and ours no worse a result; otherwise the reason stands in its place. "
+        "Numbers of pages were measured when the page was written, on the "
         "machine it names; those of small sizes say so and prove nothing about the goal's size.",
         "",
         f"{met} of {len(rows)} goals met, {missed} missed, {len(rows) - met - missed} without a "
@@ -241,8 +250,8 @@ def _tables(rows: Sequence[tuple[Target, Measured]], places: Sequence[str]) -> I
     for topic in sorted({target.topic for target, _ in rows}):
         yield f"## {TOPICS[topic]}"
         yield ""
-        yield "| what | goal | measured | met | command | when |"
-        yield "|---|---|---:|---|---|---|"
+        yield "| what | variant and settings | goal | measured | met | command | when |"
+        yield "|---|---|---|---:|---|---|---|"
         for target, found in rows:
             if target.topic != topic:
                 continue
@@ -253,8 +262,8 @@ def _tables(rows: Sequence[tuple[Target, Measured]], places: Sequence[str]) -> I
                 number = f"{found.value:.3g}" if abs(found.value) < 1000 else f"{found.value:.0f}"
             mark = f" [{places.index(found.where) + 1}]" if found.where else ""
             cells = (
-                target.what, goal, number, found.verdict(goal), f"`{command(target)}`",
-                f"{found.source}{mark}",
+                target.what, target.settings, goal, number, found.verdict(goal),
+                f"`{command(target)}`", f"{found.source}{mark}",
             )  # fmt: skip
             yield "| " + " | ".join(map(str, cells)) + " |"
         yield ""

@@ -3,9 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from pce_causes import UNEXPLAINED, differences, explained
-from pce_ensembles import PCE, SIDES, Judge, by_posterior, literal, picked, projective
+from pce_ensembles import ONE, PCE, SIDES, Judge, by_posterior, literal, picked, projective
+from pce_paper import ERRATUM
 from pce_signs import signs
-from pce_tables import PRINTED, printed
+from pce_tables import PAPER_THETA, PRINTED, printed
 from scipy.special import xlogy
 
 from subscape import SubspaceClustering
@@ -76,6 +77,27 @@ def test_a_change_that_breaks_as_much_as_it_mends_explains_in_part():
     results = {"Iris": [record(change, {"much softer members": softer}) for _ in range(2)]}
     found = explained(results, list(differences(results, "theta")))
     assert list(found) == ["in part: how soft the members are"]
+
+
+def test_without_the_printed_sign_a_cause_explains_only_in_part():
+    # Weights of one member take most of the difference away, but the sign stays.
+    figure = {"MOEA": {"upsilon": {"f": 2.0}}}
+    for value, title in ((2.0, "in part: weights are averaged"), (0.5, "weights are averaged")):
+        figure["MOEA"]["upsilon"]["f"] = value
+        change = {("MOEA", "upsilon", "f"): 9.0 if value > 1 else 3.0}
+        results = {"Iris": [record(change, {ONE: figure}) for _ in range(2)]}
+        cells = [c for c in differences(results, "upsilon") if c.method == "MOEA"]
+        found = explained(results, cells)
+        assert list(found) == [title], (value, found)
+    flat = [record({("CB", "theta", "f"): -0.2}) | {"self f": 0.001} for _ in range(2)]
+    cells = [c for c in differences({"Iris": flat}, "theta") if c.side == "f"]
+    assert list(explained({"Iris": flat}, cells)) == ["in part: no features to find"]
+
+
+def test_the_printed_mean_of_fcb_is_not_that_of_its_rows():
+    rows = [printed("theta", name, "FCB", "f") for name in PAPER_THETA]
+    assert round(float(np.mean(rows)), 3) == 0.115
+    assert "0.122" in ERRATUM and "0.115" in ERRATUM
 
 
 def test_the_page_counts_every_difference_once():

@@ -6,23 +6,29 @@ import sys
 import time
 from pathlib import Path
 
+import elki
+import finders_speed
 import pytest
 import ratios
 import suite
 from goals import TARGETS
 from pages import Page
-from ratios import Goal, Ratio, Side, record
+from ratios import Goal, Ratio, Side, finder_work, peer_work, record
+
+from subscape.finders import CLIQUE, PROCLUS, FourC
 
 FOLDER = Path(suite.__file__).parent
 
 SPEED = """# Speed
 
-| finder | table | CE | seconds | ELKI CE | ELKI seconds | ratio |
-|---|---|---|---|---|---|---|
-| PROCLUS | 10000 x 50 | 0.000 | 0.08 | 0.430 | 1.30 | 16.8x |
-| CLIQUE | 10000 x 50 | 0.310 | 0.5 | 0.1 | 5.04 | not comparable: error 0.31 and 0.1 |
-| DOC | 10000 x 50 | 0.000 | 2.00 |  | not finished after 240 s |  |
-| P3C | 10000 x 50 | 0.000 | 2.00 |  | not finished after 60 s |  |
+| finder | variant | table | CE | seconds | ELKI CE | ELKI seconds | ratio |
+|---|---|---|---|---|---|---|---|
+| PROCLUS | default | 10000 x 50 | 0.000 | 0.01 | 0.430 | 1.30 | not comparable: variant default |
+| PROCLUS | as published, same settings | 10000 x 50 | 0.000 | 0.08 | 0.430 | 1.30 | 16.8x |
+| CLIQUE | as published, same settings | 10000 x 50 | 0.3 | 0.5 | 0.1 | 5 | not comparable: rows |
+| DOC | as published, same settings | 10000 x 50 | 0.000 | 2.00 |  | not finished after 240 s |  |
+| P3C | as published, same settings | 10000 x 50 | 0.000 | 2.00 |  | not finished after 60 s |  |
+| DiSH | as published, same settings | 10000 x 50 | 1.000 | cut short | 0.9 | 20.0 |  |
 """
 
 
@@ -42,8 +48,63 @@ def test_goals_are_sound():
     for goal in TARGETS:
         assert Goal.of(goal.goal)
         assert goal.benchmark in names
+        # Which variant, with which settings?
+        assert goal.settings
+        assert (
+            goal.benchmark not in ("finders_speed", "oriented")
+            or goal.topic == 4
+            or any(word in goal.settings for word in ("as published", "default"))
+        )
     for name in names:
         assert (FOLDER / f"{name}.py").exists()
+
+
+def test_unequal_work_gives_no_ratio(results):
+    """Defaults against a peer, other settings, other rows, nothing found: no number anywhere."""
+    told, shape = {"n_clusters": 10, "avg_dims": 8}, (10_000, 50)
+    published = PROCLUS.as_published(**told)
+    theirs = Side("ELKI", 2.0, peer_work(shape, told), 0.4)
+    same = Ratio(Side("ours", 0.1, finder_work(published, shape, told), 0.0), theirs)
+    assert same.value == pytest.approx(20)
+    unequal = {
+        "variant": finder_work(PROCLUS(**told), shape, told),
+        "rows searched": finder_work(PROCLUS(**told), shape, told),
+        "avg_dims": finder_work(PROCLUS.as_published(n_clusters=10, avg_dims=5), shape, told),
+        "table": finder_work(published, (5_000, 50), told),
+        "runs": finder_work(published, shape, told, runs=3),
+    }
+    for cause, work in unequal.items():
+        record("finders_speed", "proclus_10", Ratio(Side("ours", 0.1, work, 0.0), theirs))
+        page = suite.results_page(results, {})
+        (row,) = (r for r in Page(page).rows if r.get("what") == target("proclus_10").what)
+        assert row["measured"].startswith("not comparable: ") and cause in row["measured"]
+        assert row["met"] == "–"
+    nothing = Ratio(Side("ours", 0.1, finder_work(published, shape, told), 1.0),
+                    Side("ELKI", 2.0, peer_work(shape, told), 1.0))  # fmt: skip
+    assert str(nothing) == "not comparable: neither side found anything"
+
+
+def test_rows_searched_and_variants():
+    for finder, rows, name in (
+        (PROCLUS(10), 2000, "default"),
+        (PROCLUS(20), 4000, "default"),
+        (PROCLUS.as_published(n_clusters=10), 10_000, "as published"),
+        (CLIQUE.as_published(n_bins=7), 10_000, "as published"),
+        (CLIQUE.as_published().set_params(n_bins=None), 10_000, "default"),
+        (FourC.as_published(eps=0.1, min_samples=5), 10_000, "as published"),
+        (FourC.as_published(eps=0.1), 2000, "as published"),
+        (FourC(eps=0.1, min_samples=5), 2000, "default"),
+    ):
+        assert (ratios.rows_searched(finder, 10_000), ratios.variant(finder)) == (rows, name)
+
+
+def test_flags_of_elki_have_our_names():
+    assert elki.settings("PROCLUS", {"projectedclustering.l": 8, "proclus.seed": 1}) == {
+        "avg_dims": 8
+    }
+    for name, (make, flags, _) in finders_speed.PAIRS.items():
+        known = make().get_params()
+        assert set(elki.settings(name, flags)) <= set(known), name
 
 
 def test_numbers_are_read_in_pages(results):
@@ -52,7 +113,11 @@ def test_numbers_are_read_in_pages(results):
     assert found["proclus_10"].value == 16.8
     assert found["doc"].value == 120.0
     assert found["p3c"].value is None
-    assert suite.measured(target("clique"), results).note == "not in its page"
+    assert found["p3c"].note == "not finished after 60 s"
+    assert suite.measured(target("clique"), results).note == "not comparable: rows"
+    assert suite.measured(target("dish"), results).note == "ours did not end: cut short"
+    assert suite.measured(target("default_ce"), results).value == pytest.approx(-0.43)
+    assert suite.measured(target("subclu"), results).note == "not in its page"
     assert suite.measured(target("sre"), results).note == "not measured"
 
 

@@ -1,0 +1,127 @@
+"""Which functions of the package does each test call? A plugin of pytest.
+
+    python -m pytest -p benchmarks.called --called calls.json [tests ...]
+    python benchmarks/called.py calls.json more.json --most 12 -o benchmarks/results/calls.json
+
+The file lists, for every function (its file and its qualified name; what is defined within a
+function counts as it), the tests during which it was called in this process, and how long every
+test took. `benchmarks/mutants.py` asks those tests first. Works with pytest-xdist. Tests take about
+twice as long while calls are noted, so the file is kept; a stale one costs time but no truth. As a
+command it puts such files together and keeps the fastest tests of every function.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import threading
+from collections import defaultdict
+from collections.abc import Generator
+from pathlib import Path
+from types import CodeType, FrameType
+
+import pytest
+
+#: Only what lies below here is of interest.
+SOURCE = str(Path(__file__).parents[1] / "src" / "subscape") + "/"
+
+
+class Calls:
+    """What was called by which test, and how long the tests took."""
+
+    def __init__(self) -> None:
+        self.tests: dict[str, set[str]] = defaultdict(set)  # by function
+        self.seconds: dict[str, float] = defaultdict(float)  # by test
+        self._running: set[CodeType] = set()
+
+    def trace(self, frame: FrameType, event: str, argument: object) -> None:
+        """Note a call; nothing within the called function is traced."""
+        self._running.add(frame.f_code)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        """Note what a test calls, its fixtures included."""
+        self._running = set()
+        threading.settrace(self.trace)  # type: ignore[arg-type]
+        sys.settrace(self.trace)  # type: ignore[arg-type]
+        try:
+            return (yield)
+        finally:
+            sys.settrace(None)
+            threading.settrace(None)  # type: ignore[arg-type]
+            for code in self._running:
+                if code.co_filename.startswith(SOURCE):
+                    name = code.co_qualname.split(".<locals>")[0]
+                    self.tests[f"{code.co_filename[len(SOURCE) :]}:{name}"].add(item.nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note how long a test took; a controller of workers hears of all of them."""
+        self.seconds[report.nodeid] += report.duration
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write it all, or hand it to the controller."""
+        config = session.config
+        if hasattr(config, "workeroutput"):
+            config.workeroutput["called"] = {key: sorted(own) for key, own in self.tests.items()}
+        else:
+            write(Path(config.getoption("called")), self.tests, self.seconds)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: object) -> None:
+        """Take what a worker saw."""
+        for key, own in getattr(node, "workeroutput", {}).get("called", {}).items():
+            self.tests[key].update(own)
+
+
+def write(path: Path, tests: dict[str, set[str]], seconds: dict[str, float]) -> None:
+    """Tests are numbered: most are named many times."""
+    names = sorted(seconds)
+    number = {name: i for i, name in enumerate(names)}
+    content = {
+        "tests": names,
+        "seconds": [round(seconds[name], 2) for name in names],
+        "called": {
+            key: sorted(number[name] for name in own if name in number)
+            for key, own in sorted(tests.items())
+        },
+    }
+    path.write_text(json.dumps(content, separators=(",", ":")) + "\n", encoding="utf-8")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Where to write."""
+    parser.addoption("--called", default=None, help="file for the functions that each test calls")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Begin, if asked to."""
+    if config.getoption("called"):
+        config.pluginmanager.register(Calls(), "called")
+
+
+def main() -> None:
+    """Put files together; of tests that are in several, the last file counts."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--most", type=int, default=12, help="tests of a function that are kept")
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    options = parser.parse_args()
+    seconds: dict[str, float] = {}
+    tests: dict[str, set[str]] = defaultdict(set)
+    for file in options.files:
+        content = json.loads(file.read_text(encoding="utf-8"))
+        names = content["tests"]
+        seconds.update(zip(names, content["seconds"], strict=True))
+        for function, numbers in content["called"].items():
+            tests[function].update(names[i] for i in numbers)
+    kept = {
+        function: set(sorted(own, key=lambda test: (seconds[test], test))[: options.most])
+        for function, own in tests.items()
+    }
+    asked = set().union(*kept.values())
+    write(options.output, kept, {test: seconds[test] for test in asked})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""The changes that `make mutants` makes, and which tests it asks."""
+
+from __future__ import annotations
+
+import ast
+import json
+
+import called
+import mutants
+import pytest
+from mutants import Calls, Mutant
+
+
+def changes(text):
+    """Every change of a piece of code, as code."""
+    found = set()
+    for node, _ in mutants._code(ast.parse(text)):
+        found |= {(kind, ast.unparse(changed)) for kind, changed in mutants._changes(node)}
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a < b", {("comparison", "a <= b")}),
+        ("a is None", {("comparison", "a is not None")}),
+        ("a - b", {("operator", "a + b"), ("swapped", "b - a")}),
+        ("a * b", {("operator", "a / b")}),
+        ("a and b", {("and, or", "a or b")}),
+        ("not a", {("no sign", "a")}),
+        ("a = True", {("other truth", "False")}),
+        ("a[3]", {("off by one", "4"), ("doubled", "6")}),
+        ("a[0]", {("off by one", "1")}),
+        ("np.argmax(a)", {("opposite", "np.argmin(a)"), ("dropped", "pass")}),
+        ("x = f(a, b)", {("swapped", "f(b, a)")}),
+        ("x = max(a, b)", {("opposite", "min(a, b)")}),
+        ("zip(a, strict=True)", {("dropped", "pass")}),
+        ("def f(a: int = 1) -> int: return a", {
+            ("off by one", "2"), ("doubled", "2"), ("returns nothing", "return None"),
+        }),
+        ("def f(): return None", set()),
+        ("raise ValueError(f'{a - 1}')", set()),
+        ("if TYPE_CHECKING:\n    x = 1", set()),
+    ],
+)  # fmt: skip
+def test_changes(text, expected):
+    assert changes(text) == expected
+
+
+def test_every_change_knows_its_function():
+    text = "x = 1\nclass A:\n    y = 2\n    def f(self):\n        def g():\n            return 3\n"
+    scopes = {ast.unparse(node): scope for node, scope in mutants._code(ast.parse(text))}
+    assert (scopes["1"], scopes["2"], scopes["3"]) == ("", "", "A.f")
+
+
+@pytest.fixture
+def calls(tmp_path):
+    content = {
+        "tests": ["tests/a.py::slow", "tests/a.py::quick", "tests/b.py::one", "tests/a.py::other"],
+        "seconds": [3.0, 0.1, 1.0, 2.0],
+        "called": {"core/x.py:f": [0, 1], "core/x.py:g": [2], "core/y.py:f": [2]},
+    }
+    path = tmp_path / "calls.json"
+    path.write_text(json.dumps(content))
+    return path
+
+
+def test_tests_that_call_a_function_are_asked_first_and_fastest_first(calls):
+    def asked(function):
+        return Calls([calls]).tests(Mutant("core/x.py", function, 1, 0, 1, "", "", ""))
+
+    assert asked("f") == ["tests/a.py::quick", "tests/a.py::slow", "tests/a.py::other"]
+    assert asked("g") == ["tests/b.py::one"]
+    # A constant may matter to whatever is in the module.
+    assert asked("") == [f"tests/{name}" for name in ("a.py::quick", "b.py::one", "a.py::slow",
+                                                      "a.py::other")]  # fmt: skip
+    some = Calls([calls])
+    some.keep({"tests/a.py::slow"})
+    assert some.tests(Mutant("core/x.py", "f", 1, 0, 1, "", "", "")) == ["tests/a.py::slow"]
+
+
+def test_the_fastest_tests_are_kept(calls, tmp_path, monkeypatch):
+    output = tmp_path / "kept.json"
+    monkeypatch.setattr("sys.argv", ["called.py", str(calls), "--most", "1", "-o", str(output)])
+    called.main()
+    kept = json.loads(output.read_text())
+    assert kept["tests"] == ["tests/a.py::quick", "tests/b.py::one"]
+    assert kept["called"] == {"core/x.py:f": [0], "core/x.py:g": [1], "core/y.py:f": [1]}
+
+
+def test_the_same_seed_draws_the_same_changes():
+    first = mutants.drawn(["runs", "files"], 10, 3)
+    assert (
+        first == mutants.drawn(["runs", "files"], 10, 3) != mutants.drawn(["runs", "files"], 10, 4)
+    )
+    assert [m.path.split("/")[0] for m in first] == ["runs", "files"] * 5
+    assert len({(m.path, m.line) for m in first}) == 10
+    source = (mutants.SOURCE / first[0].path).read_bytes()
+    assert source[first[0].start : first[0].stop].decode() == first[0].before
+
+
+def test_survivors_are_found_again_where_they_are_now():
+    first, second = mutants.drawn(["runs"], 2, 3)
+    results = [
+        first._asdict() | {"noticed_by": "", "line": first.line + 3, "start": 0},
+        second._asdict() | {"noticed_by": "FAILED"},
+        second._asdict() | {"noticed_by": "", "before": "something that is gone"},
+    ]
+    assert mutants.survivors(results) == [first]
