@@ -10,7 +10,7 @@ SOURCES := pyproject.toml setup.py $(shell find src -name "*.pyx")
 CANDIDATES := $(PYTHON) python3.13 python3.12 python3.11 python3
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet --quiet
 
-.PHONY: help setup demo test test-page lint mutants bench bench-full clean
+.PHONY: help setup demo test test-page docs coverage lint release-check mutants calls bench bench-full clean
 .DEFAULT_GOAL := help
 
 help:
@@ -18,7 +18,10 @@ help:
 	@echo "make test    run all tests and doctests"
 	@echo "make test-page  run the page in a browser (needs chromium and chromedriver)"
 	@echo "make setup   install everything for development at once"
+	@echo "make docs    build the site into build/site/html, with every example executed"
+	@echo "make coverage  run all tests and compare what they cover with the floors (twice as long)"
 	@echo "make lint    ruff, mypy, import-linter"
+	@echo "make release-check  what a release must pass: metadata, spelling, workflow files, sp-repo-review"
 	@echo "make mutants  change the code at random places and see if the tests notice (SAMPLE=60)"
 	@echo "make bench   run the benchmarks at small sizes and write benchmarks/RESULTS.md (20 min)"
 	@echo "make bench-full  the same at the sizes of the goals (many hours)"
@@ -38,17 +41,44 @@ test: $(VENV)/.installed
 test-page: $(VENV)/.installed-browser
 	$(BIN)/python -m pytest -m browser tests/report
 
+docs: $(VENV)/.installed-docs
+	$(BIN)/python docs/site/build.py
+
+coverage: $(VENV)/.installed-dev
+	$(BIN)/coverage erase
+	$(BIN)/coverage run -m pytest -n auto tests
+	$(BIN)/coverage combine --quiet
+	$(BIN)/python .ci/coverage.py
+
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# SAMPLE: how many changes; PACKAGES: where, e.g. PACKAGES="exploration report".
+release-check: $(VENV)/.installed-release
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/codespell src docs .ci .github conda *.md *.py
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.readthedocs .readthedocs.yaml
+	$(BIN)/zizmor --offline --no-progress --quiet --config .github/zizmor.yml .github/workflows .github/dependabot.yml
+	$(BIN)/python .ci/review.py
+
+# SAMPLE: how many changes; SEED: which; PACKAGES: where, e.g. PACKAGES="exploration report".
 SAMPLE ?= 60
+SEED ?= 0
+FLOOR ?= 0
+SECONDS_EACH ?= 60
 mutants: $(VENV)/.installed
-	$(BIN)/python benchmarks/mutants.py --sample $(SAMPLE) $(if $(PACKAGES),--packages $(PACKAGES)) \
-		--json benchmarks/results/mutants.json
+	$(BIN)/python benchmarks/mutants.py --sample $(SAMPLE) --seed $(SEED) --floor $(FLOOR) \
+		--seconds $(SECONDS_EACH) $(if $(PACKAGES),--packages $(PACKAGES))
+
+# Which tests call which function: asked first by "make mutants". Twice as long as "make test".
+calls: $(VENV)/.installed
+	$(BIN)/python -m pytest -n auto -p benchmarks.called --called .calls.json
+	$(BIN)/python benchmarks/called.py .calls.json -o benchmarks/results/calls.json
+	rm .calls.json
 
 bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/suite.py
@@ -63,7 +93,8 @@ clean:
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 $(VENV)/.installed: $(SOURCES) | $(VENV)/.python
-	@echo "installing subscape and what its tests need into $(VENV) ..."
+	@echo "installing subscape and what its tests need into $(VENV): downloads, then"
+	@echo "$(words $(filter %.pyx,$(SOURCES))) kernels are compiled on all cores, which takes a minute or two ..."
 	@$(PIP) install --editable ".[test]"
 	@$(BIN)/subscape --version
 	@$(BIN)/subscape --version | grep -q cython || \
@@ -73,13 +104,24 @@ $(VENV)/.installed: $(SOURCES) | $(VENV)/.python
 # For those who need all of it: each installation builds the kernels anew, this one does it once.
 setup: | $(VENV)/.python
 	@echo "installing subscape and everything for development into $(VENV) ..."
-	@$(PIP) install --editable ".[dev,browser]"
+	@$(PIP) install --editable ".[dev,browser,docs,release]"
 	@touch $(VENV)/.installed
-	@touch $(VENV)/.installed-dev $(VENV)/.installed-browser
+	@touch $(VENV)/.installed-dev $(VENV)/.installed-browser $(VENV)/.installed-docs \
+		$(VENV)/.installed-release
 
 $(VENV)/.installed-dev: $(VENV)/.installed
 	@echo "installing the linters into $(VENV) ..."
 	@$(PIP) install --editable ".[dev]"
+	@touch $@
+
+$(VENV)/.installed-docs: $(VENV)/.installed
+	@echo "installing what builds the site into $(VENV) ..."
+	@$(PIP) install --editable ".[docs]"
+	@touch $@
+
+$(VENV)/.installed-release: $(VENV)/.installed
+	@echo "installing the linters of releases into $(VENV) ..."
+	@$(PIP) install --editable ".[release]"
 	@touch $@
 
 # ClustPy asks for much that the part of it we compare with never uses.

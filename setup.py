@@ -19,6 +19,8 @@ DIRECTIVES = {
     "initializedcheck": False,
     "cdivision": True,
 }
+#: SUBSCAPE_ABI3=1 makes one wheel for Python 3.11 and all later ones, in the limited C API.
+ABI3 = os.environ.get("SUBSCAPE_ABI3") == "1"
 
 
 def kernels() -> list[Extension]:
@@ -36,6 +38,8 @@ def kernels() -> list[Extension]:
             ".".join(source.relative_to(HERE / "src").with_suffix("").parts),
             [source.relative_to(HERE).as_posix()],
             extra_compile_args=flags,
+            define_macros=[("Py_LIMITED_API", "0x030B0000")] if ABI3 else [],
+            py_limited_api=ABI3,
         )
         for source in sorted((HERE / "src" / "subscape").rglob("*.pyx"))
     ]
@@ -48,4 +52,10 @@ def kernels() -> list[Extension]:
 
 
 # The compiler takes most of an installation: one process per core.
-setup(ext_modules=kernels(), options={"build_ext": {"parallel": os.cpu_count() or 1}})
+setup(
+    ext_modules=kernels(),
+    options={
+        "build_ext": {"parallel": os.cpu_count() or 1},
+        "bdist_wheel": {"py_limited_api": "cp311"} if ABI3 else {},
+    },
+)

@@ -122,6 +122,19 @@ def shapes() -> Any:
     return figure
 
 
+def neighbourhoods() -> Any:
+    from sklearn.datasets import make_blobs
+
+    X, _ = make_blobs(400, centers=5, n_features=30, cluster_std=4, random_state=1)
+    found = finders.Leiden(random_state=0).fit(X)
+    _, _, directions = np.linalg.svd(X - X.mean(axis=0), full_matrices=False)
+    seen = (X - X.mean(axis=0)) @ directions[:2].T
+    figure, ax = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
+    ax.scatter(seen[:, 0], seen[:, 1], c=found.labels_, cmap="tab10", s=8, vmax=9)
+    ax.set_title("communities, in two principal components")
+    return figure
+
+
 def stability_curve() -> Any:
     X, _ = planted_axes(250, 12, n_clusters=4, dims=6, random_state=0)
     grid = {"n_clusters": [2, 3, 4, 5, 6]}
@@ -181,6 +194,8 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "doc": boxes("DOC"),
     "harp": boxes("HARP", n_clusters=4),
     "lac": boxes("LAC", n_clusters=4),
+    "ewkm": boxes("EWKM", n_clusters=4),
+    "sparsekmeans": boxes("SparseKMeans", n_clusters=4),
     "mafia": boxes("MAFIA"),
     "mineclus": boxes("MineClus"),
     "p3c": boxes("P3C"),
@@ -197,8 +212,16 @@ PICTURES: dict[str, Callable[[], Any]] = {
     "kflats": flats("KFlats", LINES, n_clusters=3),
     "lmclus": flats("LMCLUS"),
     "orclus": flats("ORCLUS", LINES, n_clusters=3),
+    "ensc": flats("EnSC", LINES, n_clusters=3, affine=True, flat_dim=1, noise=0.08),
+    "lsr": flats("LSR", LINES, n_clusters=3, affine=True, flat_dim=1, noise=0.08),
+    "ssc": flats("SSC", LINES, n_clusters=3, affine=True, flat_dim=1, noise=0.08),
+    "hddc": flats("HDDC", n_clusters=3),
+    "mfa": flats("MFA", LINES, n_clusters=4, flat_dim=1),
+    "mppca": flats("MPPCA", LINES, n_clusters=4, flat_dim=1),
+    "tsc": flats("TSC", LINES, n_clusters=3, affine=True, flat_dim=1, noise=0.08),
     "latent_classes": classes,
     "density_tree": shapes,
+    "leiden": neighbourhoods,
     "subkmeans": one_view,
     "nrkmeans": views("NrKMeans", n_clusters=(4, 3, 1)),
     "autonr": views("AutoNR"),

@@ -53,11 +53,13 @@ _SUBMODULES = (
     "finders",
     "measures",
     "parallel",
+    "pl",
     "plots",
     "report",
     "runs",
     "tables",
     "testing",
+    "tl",
     "validation",
 )
 _HOME = {
