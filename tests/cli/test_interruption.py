@@ -41,6 +41,15 @@ DEAF = """
             pass
 """
 SLEEP = "time.sleep(60)"
+#: A callback in which the interruption is lost, as within imports and the collection of garbage.
+CALLBACK = """
+    class Slow:
+        def __del__(self):
+            time.sleep(1)
+    while True:
+        slow = Slow()
+        del slow
+"""
 
 
 def interrupted(command, ready, group=False, number=signal.SIGINT):
@@ -62,7 +71,13 @@ def interrupted(command, ready, group=False, number=signal.SIGINT):
 
 
 @pytest.mark.parametrize(
-    ("busy", "thread"), [(SLEEP, "MainThread"), (STUCK, "prompt stop"), (DEAF, "prompt stop")]
+    ("busy", "thread"),
+    [
+        (SLEEP, "MainThread"),
+        (STUCK, "prompt stop"),
+        (DEAF, "prompt stop"),
+        (CALLBACK, "prompt stop"),
+    ],
 )
 def test_the_end_is_written_once_and_soon(busy, thread):
     def ready(process):

@@ -63,6 +63,8 @@ class PromptStop:
         self._fd_before = signal.set_wakeup_fd(self._mouth.fileno(), warn_on_full_buffer=False)
         self._hook_before = threading.excepthook
         threading.excepthook = self._unless_stopped
+        self._unraisable_before = sys.unraisablehook
+        sys.unraisablehook = self._unless_interrupted
         threading.Thread(target=self._listen, name="prompt stop", daemon=True).start()
         return self
 
@@ -80,6 +82,7 @@ class PromptStop:
             self._heard.set()  # it is the end: the hook stays
         else:
             threading.excepthook = self._hook_before
+            sys.unraisablehook = self._unraisable_before
         signal.set_wakeup_fd(self._fd_before)
         for number, before in self._before.items():
             signal.signal(number, before)
@@ -108,6 +111,11 @@ class PromptStop:
         """Threads whose work is taken away under their hands need not tell."""
         if not self._heard.wait(0.1):
             self._hook_before(failure)
+
+    def _unless_interrupted(self, failure: Any) -> None:
+        """An interruption that arises in a callback is lost there: the other thread sees to it."""
+        if failure.exc_type is not KeyboardInterrupt:
+            self._unraisable_before(failure)
 
 
 class _AskedBy:
