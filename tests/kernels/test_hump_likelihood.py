@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscape.validation.hump_likelihood import hump_log_likelihood
+from subscape.validation.hump_likelihood import description_length, hump_log_likelihood
 
 
 @given(st.integers(0, 10**6), st.integers(5, 80), st.integers(1, 9), st.floats(0, 3))
@@ -57,3 +57,28 @@ def test_every_step_costs():
     assert hump_log_likelihood(np.linspace(0, 1, 101)[None], 101, 1e-9, 5.0)[0] == pytest.approx(
         -5.0 / 101
     )
+
+
+@given(st.integers(0, 10**6), st.integers(3, 200), st.integers(1, 7), st.integers(0, 3))
+def test_lengths_of_both_kernels_agree(seed, n, d, digits):
+    rng = np.random.default_rng(seed)
+    turned = rng.normal(size=(d, d)) * np.exp(rng.normal(size=d))
+    values = (rng.normal(size=(n, d)) @ turned).round(digits)
+    fast, slow = description_length(values, 0.02), description_length.reference(values, 0.02)
+    np.testing.assert_allclose(fast, slow, rtol=1e-6, atol=1e-6)
+
+
+def test_a_group_along_a_line_is_cheaper_along_its_own_directions():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(300, 2)) * [1.0, 0.1]
+    angle = np.array([[np.cos(0.7), -np.sin(0.7)], [np.sin(0.7), np.cos(0.7)]])
+    straight, turned = (description_length(rows, 0.02) for rows in (values, values @ angle))
+    # One angle more has to be paid for, and the directions are known only nearly.
+    assert turned == pytest.approx(straight + 0.5 * np.log(300), abs=2.0)
+
+
+def test_two_far_groups_cost_more_as_one():
+    rng = np.random.default_rng(0)
+    one, two = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 9
+    apart = description_length(one, 0.02) + description_length(two, 0.02) + 200 * np.log(2)
+    assert description_length(np.r_[one, two], 0.02) > apart + 50

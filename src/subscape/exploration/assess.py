@@ -307,7 +307,7 @@ BATCH = 10
 FEW = 5
 #: Times as many tables as planned are drawn, at most, while a p-value is within this factor of the
 #: level.
-MORE = 3
+MORE = {"quick": 1, "normal": 2, "thorough": 3}
 CLOSE = 5.0
 #: Held-out nats per row by which a curve must be better than one cloud to be a description, and
 #: clouds than the curve for it to be none; what one row counts at most; groupings that are tried.
@@ -363,7 +363,7 @@ def chance_maxima(
     table = Shared(X)
     found: dict[str, list[Any]] = {kind: [] for kind in kinds}
     prefix = f"{where} " if where else ""
-    for start in range(0, MORE * plan.n_null, batch):
+    for start in range(0, MORE[plan.effort] * plan.n_null, batch):
         if start >= plan.n_null and not any(
             _is_close(_as_maxima(found).p_value(*each)) for each in scores
         ):

@@ -21,6 +21,7 @@ from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 from subscape.validation.max_statistic import NullMaxima
+from subscape.validation.valleys import is_bent
 
 from .assembly import AssessedView, assemble
 from .assess import (
@@ -627,10 +628,12 @@ class Exploration:
     def _by_line(self, outcome: list[AssessedView], found: list[IdeaView | None]) -> None:
         """Where nothing is sure, a valley along a line is looked for, too.
 
-        Not where rows lie along a curve: its bends are dense, seen from the side.
+        Not where rows lie along a ring or a bent curve: its bends are dense, seen from the side.
         """
         if self.chance is not None and self.chance.curve_maxima:
-            return
+            seen = str(self.journal.decide("curve", lambda: None))
+            if "ring" in seen or is_bent(self.X):
+                return
         sure = [one.p_value <= SIGNIFICANCE_LEVEL for one in outcome]
         sure += [
             idea is not None and (1 + len(found)) * idea.p_value <= SIGNIFICANCE_LEVEL

@@ -28,8 +28,10 @@ from subscape.validation.stability.clusters import best_jaccard
 from subscape.validation.valley_lines import split_test
 
 from .assess import ViewStability
+from .clouds import climb
 from .information import canonical, novelty
 from .preparation import Prepared
+from .separation import GroupingScorer
 from .shapes import MOST_COLUMNS, find_shapes, shapes_again
 
 #: Classes are looked for if so many columns hold levels, and they are this share of all.
@@ -97,8 +99,12 @@ class IdeaView:
 
 
 def as_levels(table: Table, ready: Prepared) -> tuple[FloatArray, BoolArray]:
-    """Features as codes of levels and numbers, NaN where missing; and which hold levels."""
+    """Features as codes of levels and numbers, NaN where missing; and which hold levels.
+
+    Numbers are normal scores: within a class they are taken to be normal, and a long tail is none.
+    """
     codes = table.nominal
+    numbers = ready.in_normal_scores()
     names = [name for name, used in zip(table.feature_names, ready.searched, strict=True) if used]
     features = np.flatnonzero(ready.searched)
     columns, levelled = [], []
@@ -110,6 +116,8 @@ def as_levels(table: Table, ready: Prepared) -> tuple[FloatArray, BoolArray]:
         else:
             place = int(np.flatnonzero(ready.origin == feature)[0])
             column = ready.X[:, place].copy()
+            if not len(columns_of_levels(column[:, None], "auto")):
+                column = numbers[:, place].copy()
             column[ready.absent[:, feature]] = np.nan
             levelled.append(False)
         columns.append(column)
@@ -240,31 +248,45 @@ def line_view(ready: Prepared, *, seed: int) -> IdeaView | None:
     """Two groups on the sides of a valley along a line of the numbers; None if there is none.
 
     The line is chosen by one half of the rows and tested on the other, so that no tables without
-    groups are needed, and heavy tails do no harm.
+    groups are needed, and heavy tails do no harm. Numbers are looked at as they are and as normal
+    scores, and the surer valley is taken, its p-value doubled.
     """
-    X, columns = ready.X, numbers_of(ready)
-    if not len(columns) or len(X) < FEWEST_ROWS:
+    columns = numbers_of(ready)
+    if not len(columns) or len(ready.X) < FEWEST_ROWS:
         return None
-    found = split_test(X[:, columns], seed)
+    looks = [ready.X[:, columns], ready.in_normal_scores()[:, columns]]
+    tested = [split_test(look, seed) for look in looks]
+    which = int(np.argmin([each.p_value for each in tested]))
+    found, seen = tested[which], looks[which]
     if len(np.unique(found.labels)) < 2:
         return None
-    basis = np.zeros((X.shape[1], 1))
+    basis = np.zeros((ready.X.shape[1], 1))
     basis[columns, 0] = found.direction
-    place = X @ basis
+    p_value = min(1.0, 2 * found.p_value)
     return IdeaView(
         idea="shapes",
-        labels=canonical(found.labels),
-        score=-float(np.log(max(found.p_value, 1e-300))) / len(X),
-        p_value=found.p_value,
+        labels=sides(seen, found.labels),
+        score=-float(np.log(max(p_value, 1e-300))) / len(seen),
+        p_value=p_value,
         maxima=(),
         columns=columns,
         basis=basis,
         finders=("split test",),
         note="two groups parted by a valley along a line that other rows chose",
-        again=lambda sample: canonical(split_test(X[np.ix_(sample, columns)], seed).labels),
-        gain=lambda labels: float(valley_score(place, labels).gain),
+        again=lambda sample: sides(seen[sample], split_test(seen[sample], seed).labels),
+        gain=lambda labels: float(valley_score(seen @ found.direction[:, None], labels).gain),
         n_tables=0,
     )
+
+
+def sides(X: FloatArray, labels: IntArray) -> IntArray:
+    """The two sides of a valley, with rows where they are described best.
+
+    A line shows that there are two groups; where each row belongs all columns say together.
+    """
+    if len(np.unique(labels)) < 2:
+        return canonical(labels)
+    return canonical(climb(X, labels, GroupingScorer(X))[1])
 
 
 # -- how an idea comes back on samples ------------------------------------------------------------

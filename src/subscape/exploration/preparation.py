@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import ndtri
 from scipy.stats import skew
 
 from subscape.core.errors import SubscapeError, count, listing
@@ -23,8 +24,10 @@ POOLED = "other levels"
 #: Numeric columns that begin at one value, and whose ranges differ by less than this factor, are
 #: taken as measured in one unit (pixels) and share one scale; so do sparse counts (words).
 ONE_UNIT = 1.5
-#: With fewer numeric columns than this, each is standardised.
+#: With fewer numeric columns than this, each is standardised, …
 FEWEST_IN_ONE_UNIT = 8
+#: … and also if one of them would have more than this share of all variance.
+DOMINATES = 0.5
 #: Counts are sparse if more than this share of the cells hold the smallest value.
 MOSTLY = 0.7
 #: Columns of positive numbers with less skewness are left as they are.
@@ -148,6 +151,23 @@ class Prepared:
         folded = np.zeros((self.n_features, *per_column.shape[:-1]))
         np.add.at(folded, self.origin, np.moveaxis(per_column, -1, 0))
         return np.moveaxis(folded, 0, -1)
+
+    def in_normal_scores(self) -> FloatArray:
+        """``X`` with its numbers replaced by normal scores.
+
+        A column's values, in their order, become those of a normal distribution as wide: what one
+        column shows by itself (tails, skewness) is gone, what columns tell together stays. Equal
+        values are put in an order at random: they are no group because they are equal. Numbers with
+        few values stay as they are.
+        """
+        X = self.X.copy()
+        order_of_equals = np.random.default_rng(0)
+        for j in np.setdiff1d(self.numeric, self.few_valued):
+            column = self.X[:, j]
+            order = np.lexsort((order_of_equals.random(len(column)), column))
+            scores = ndtri((np.arange(len(column)) + 0.5) / len(column))
+            X[order, j] = scores * (column.std() / scores.std())
+        return X
 
 
 def prepare(table: Table) -> Prepared:
@@ -557,12 +577,15 @@ def _one_unit(values: FloatArray, numeric: IndexArray, power: IndexArray) -> boo
     numbers = values[:, numeric]
     first = np.nanmin(numbers, axis=0)
     reach = np.nanmax(numbers, axis=0) - first
-    first, reach = (
-        np.ldexp(each, power[numeric] - power[numeric].max()) for each in (first, reach)
+    unit = power[numeric] - power[numeric].max()
+    first, reach, spread = (
+        np.ldexp(each, unit) for each in (first, reach, np.nanstd(numbers, axis=0))
     )
     same_start = np.ptp(first) <= 1e-9 * max(float(np.abs(first).max()), float(reach.max()))
     same_reach = np.quantile(reach, 0.9) <= ONE_UNIT * np.quantile(reach, 0.1)
-    return bool(same_start and (same_reach or _are_sparse_counts(numbers)))
+    if not same_start or not (same_reach or _are_sparse_counts(numbers)):
+        return False
+    return float(spread.max()) ** 2 <= DOMINATES * float(np.square(spread).sum())
 
 
 def _scales(

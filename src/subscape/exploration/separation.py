@@ -12,7 +12,7 @@ from scipy.linalg import eigh
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import SMALLEST_SHARE, smallest_cluster
-from subscape.validation.hump_likelihood import hump_log_likelihood
+from subscape.validation.hump_likelihood import NORMAL, hump_log_likelihood, rows_per_block
 
 #: Labels, and memberships (clusters x rows) where a row may be in several clusters.
 Grouping = tuple[NDArray[Any], BoolArray | None]
@@ -36,8 +36,6 @@ LEAST_ENTROPY = float(np.log(2))
 #: Nats per row that are lost if one even stretch is told as several normal clouds (the halves of a
 #: normal cloud lose 0.19). A grouping is better than no grouping as far as it loses less.
 SLICED = 0.5 * float(np.log(2 * np.pi * np.e / 12))
-#: Entropy of a standard normal.
-NORMAL = 0.5 * float(np.log(2 * np.pi * np.e))
 #: Clusters with a smaller share of the rows, or fewer rows, count as noise.
 
 
@@ -222,11 +220,6 @@ def _hump_gain(seen: FloatArray, overall: FloatArray, used: BoolArray) -> FloatA
     return np.asarray(np.where(used, better, 0.0).sum(axis=1))
 
 
-def rows_per_block(n_rows: int) -> int:
-    """Rows in a block of a density with one hump; there are about twice the root of n blocks."""
-    return max(2, round(float(np.sqrt(n_rows)) / 2))
-
-
 class GroupingScorer:
     """Scores many groupings of one table.
 
@@ -268,6 +261,8 @@ class GroupingScorer:
             self._keep_telling(float(np.square(centred).sum()))
         self.Y, self._white = whitened(self.Z)
         self._known: dict[bytes, Separation] = {}
+        #: Pairs of groupings, by name, and whether the first one slices clusters of the second.
+        self.sliced: dict[tuple[bytes, bytes], bool] = {}
 
     def _keep_telling(self, total: float) -> None:
         """Leave the last principal directions out, which together hold little of the variance."""

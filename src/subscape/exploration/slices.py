@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 import numpy as np
 
 from subscape.core.types import FloatArray, IntArray
-from subscape.validation.hump_likelihood import hump_log_likelihood
+from subscape.validation.hump_likelihood import NORMAL, description_length
 
-from .separation import (
-    NORMAL,
-    SMALLEST_SPREAD,
-    GroupingScorer,
-    in_earnest,
-    rows_per_block,
-    separations,
-)
+from .separation import SMALLEST_SPREAD, GroupingScorer, in_earnest, separations
 
 #: Clusters next to one, by distance of their centres, that it may be a slice of.
 NEIGHBOURS = 4
@@ -113,14 +107,25 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
     """
     groups, n_clusters = in_earnest(labels)
     coarser = [one for one, k in map(in_earnest, others) if 1 < k < n_clusters]
-    if not coarser:
-        return False
-    seen = separations(scorer.Y, groups[None], int(groups.max()) + 1).seen[0]
-    own = _length(seen, groups)
-    return any(
-        _rough_length(seen, one) <= own + MOST_SAVED * len(groups) and _length(seen, one) <= own
-        for one in coarser
-    )
+    # The same groupings are compared after every step of a search.
+    known, name = scorer.sliced, _name(groups)
+    pairs = {(name, _name(one)): one for one in coarser}
+    todo = {pair: one for pair, one in pairs.items() if pair not in known}
+    if todo and not any(known.get(pair, False) for pair in pairs):
+        seen = separations(scorer.Y, groups[None], int(groups.max()) + 1).seen[0]
+        own = _length(seen, groups)
+        for pair, one in todo.items():
+            known[pair] = (
+                _rough_length(seen, one) <= own + MOST_SAVED * len(groups)
+                and _length(seen, one) <= own
+            )
+            if known[pair]:
+                break
+    return any(known.get(pair, False) for pair in pairs)
+
+
+def _name(labels: IntArray) -> bytes:
+    return hashlib.blake2b(labels.tobytes(), digest_size=16).digest()
 
 
 def _rough_length(seen: FloatArray, labels: IntArray) -> float:
@@ -163,24 +168,4 @@ def _near(seen: FloatArray, parts: dict[int, IntArray]) -> list[tuple[int, int]]
 
 def _cost(seen: FloatArray, rows: IntArray) -> float:
     """Nats that describe the rows of one cluster, with those of the parameters."""
-    values = seen[rows]
-    n, d = values.shape
-    values = values - values.mean(axis=0)
-    along = _along(values, 0)
-    if d > 1 and n > d:
-        turned = values @ np.linalg.eigh(values.T @ values)[1]
-        along = min(along, _along(turned, d * (d - 1) // 2))
-    return along
-
-
-def _along(values: FloatArray, n_angles: int) -> float:
-    """The same direction by direction, with ``n_angles`` parameters more."""
-    n, d = values.shape
-    price = 0.5 * float(np.log(max(n, 2)))
-    # The table's spread is one in each direction.
-    spread = np.maximum(values.std(axis=0), SMALLEST_SPREAD)
-    normal = n * (np.log(spread) + 0.5 * np.square(values.std(axis=0) / spread) + NORMAL - 0.5)
-    samples = np.sort(values.T / spread[:, None], axis=1)
-    hump = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, price)
-    hump = n * (np.log(spread) - hump)
-    return float(np.minimum(normal, hump).sum() + price * (2 * d + n_angles))
+    return description_length(seen[rows], SMALLEST_SPREAD)

@@ -2,15 +2,14 @@
 """Compiled twin of hump_likelihood.py: pools of adjacent violators, without temporary arrays."""
 
 import numpy as np
-from libc.math cimport log
+from libc.math cimport M_E, M_PI, fabs, log, nearbyint, sqrt
 
 
 def hump_log_likelihood(const double[:, :] values, Py_ssize_t n_block, double least_width,
                         double price=0.0):
     cdef Py_ssize_t m = values.shape[0], n = values.shape[1]
     cdef Py_ssize_t n_blocks = n // n_block if n_block > 0 else n
-    cdef Py_ssize_t i, b, s, e, top
-    cdef double count, width, best, both
+    cdef Py_ssize_t i
     if n_block < 1:
         n_block = 1
     if n_blocks < 1:
@@ -19,31 +18,40 @@ def hump_log_likelihood(const double[:, :] values, Py_ssize_t n_block, double le
     space = np.empty((6, n_blocks + 1))
     cdef double[::1] out = found
     cdef double[:, ::1] w = space
-    # Rows of the space: counts, widths, pooled counts, pooled widths, pooled sums, rising sums.
     with nogil:
         for i in range(m):
-            for b in range(n_blocks):
-                s = b * n_block
-                e = n - 1 if b == n_blocks - 1 else (b + 1) * n_block
-                if e > n - 1:
-                    e = n - 1
-                width = values[i, e] - values[i, s]
-                w[1, b] = width if width > least_width else least_width
-                w[0, b] = n - n_block * (n_blocks - 1) if b == n_blocks - 1 else n_block
-            top = 0
-            w[5, 0] = 0.0
-            for b in range(n_blocks):
-                top = _push(w, top, w[0, b], w[1, b], n, price)
-                w[5, b + 1] = w[4, top - 1]
-            best = w[5, n_blocks]
-            top = 0
-            for b in range(n_blocks - 1, -1, -1):
-                top = _push(w, top, w[0, b], w[1, b], n, price)
-                both = w[4, top - 1] + w[5, b]
-                if both > best:
-                    best = both
-            out[i] = best / n
+            out[i] = _one_hump(&values[i, 0], values.strides[1] // sizeof(double), n, n_block,
+                               n_blocks, least_width, price, w)
     return found
+
+
+cdef double _one_hump(
+    const double* sample, Py_ssize_t step, Py_ssize_t n, Py_ssize_t n_block, Py_ssize_t n_blocks,
+    double least_width, double price, double[:, ::1] w
+) noexcept nogil:
+    # Rows of the space: counts, widths, pooled counts, pooled widths, pooled sums, rising sums.
+    cdef Py_ssize_t b, s, e, top = 0
+    cdef double width, best, both
+    for b in range(n_blocks):
+        s = b * n_block
+        e = n - 1 if b == n_blocks - 1 else (b + 1) * n_block
+        if e > n - 1:
+            e = n - 1
+        width = sample[e * step] - sample[s * step]
+        w[1, b] = width if width > least_width else least_width
+        w[0, b] = n - n_block * (n_blocks - 1) if b == n_blocks - 1 else n_block
+    w[5, 0] = 0.0
+    for b in range(n_blocks):
+        top = _push(w, top, w[0, b], w[1, b], n, price)
+        w[5, b + 1] = w[4, top - 1]
+    best = w[5, n_blocks]
+    top = 0
+    for b in range(n_blocks - 1, -1, -1):
+        top = _push(w, top, w[0, b], w[1, b], n, price)
+        both = w[4, top - 1] + w[5, b]
+        if both > best:
+            best = both
+    return best / n
 
 
 cdef Py_ssize_t _push(
@@ -60,3 +68,164 @@ cdef Py_ssize_t _push(
     w[3, top] = width
     w[4, top] = before + count * log(count / (n * width)) - price
     return top + 1
+
+
+def description_length(const double[:, :] values, double least_spread):
+    cdef Py_ssize_t n = values.shape[0], d = values.shape[1]
+    cdef Py_ssize_t n_block = <Py_ssize_t> nearbyint(sqrt(<double> n) / 2)
+    cdef Py_ssize_t i, j, k, n_blocks
+    cdef double mean, along, turned, largest, total
+    if n_block < 2:
+        n_block = 2
+    n_blocks = n // n_block
+    if n_blocks < 1:
+        n_blocks = 1
+    # Column by column, because each is sorted.
+    cdef double[:, ::1] rows = np.empty((d, n))
+    cdef double[::1] one = np.empty(n)
+    cdef double[:, ::1] w = np.empty((6, n_blocks + 1))
+    cdef double[:, ::1] products, axes
+    with nogil:
+        for j in range(d):
+            mean = 0.0
+            for i in range(n):
+                mean += values[i, j]
+            mean /= n
+            for i in range(n):
+                rows[j, i] = values[i, j] - mean
+        along = 0.0
+        for j in range(d):
+            for i in range(n):
+                one[i] = rows[j, i]
+            along += _column(&one[0], n, n_block, n_blocks, least_spread, w)
+        along += _price(n) * 2 * d
+    if d > 1 and n > d:
+        products = np.asarray(rows) @ np.asarray(rows).T
+        axes = np.eye(d)
+        with nogil:
+            _turn(products, axes)
+            turned = 0.0
+            for k in range(d):
+                largest = 0.0
+                for j in range(d):
+                    if fabs(axes[j, k]) > fabs(largest):
+                        largest = axes[j, k]
+                for i in range(n):
+                    one[i] = 0.0
+                for j in range(d):
+                    total = axes[j, k] if largest >= 0 else -axes[j, k]
+                    for i in range(n):
+                        one[i] += total * rows[j, i]
+                turned += _column(&one[0], n, n_block, n_blocks, least_spread, w)
+            turned += _price(n) * (2 * d + d * (d - 1) // 2)
+            if turned < along:
+                along = turned
+    return along
+
+
+cdef double _price(Py_ssize_t n) noexcept nogil:
+    return 0.5 * log(<double> (n if n > 2 else 2))
+
+
+cdef double _column(
+    double* column, Py_ssize_t n, Py_ssize_t n_block, Py_ssize_t n_blocks, double least_spread,
+    double[:, ::1] w
+) noexcept nogil:
+    """Nats of one direction; the column is scaled and sorted in place."""
+    cdef Py_ssize_t i
+    cdef double mean = 0.0, own = 0.0, spread, normal, hump
+    for i in range(n):
+        mean += column[i]
+    mean /= n
+    for i in range(n):
+        own += (column[i] - mean) * (column[i] - mean)
+    own = sqrt(own / n)
+    spread = own if own > least_spread else least_spread
+    normal = n * (log(spread) + 0.5 * (own / spread) * (own / spread)
+                  + 0.5 * log(2 * M_PI * M_E) - 0.5)
+    for i in range(n):
+        column[i] /= spread
+    _sort(column, n)
+    hump = n * (log(spread) - _one_hump(column, 1, n, n_block, n_blocks, least_spread, _price(n), w))
+    return normal if normal < hump else hump
+
+
+cdef void _sort(double* x, Py_ssize_t n) noexcept nogil:
+    """Quicksort by the median of three, short parts by insertion."""
+    cdef Py_ssize_t i, j
+    cdef double pivot, value
+    while n > 24:
+        # The median of three goes to the middle.
+        if x[n // 2] < x[0]:
+            x[0], x[n // 2] = x[n // 2], x[0]
+        if x[n - 1] < x[0]:
+            x[0], x[n - 1] = x[n - 1], x[0]
+        if x[n - 1] < x[n // 2]:
+            x[n // 2], x[n - 1] = x[n - 1], x[n // 2]
+        pivot = x[n // 2]
+        i = 0
+        j = n - 1
+        while i <= j:
+            while x[i] < pivot:
+                i += 1
+            while x[j] > pivot:
+                j -= 1
+            if i <= j:
+                x[i], x[j] = x[j], x[i]
+                i += 1
+                j -= 1
+        # The shorter part by a call, so that they are never nested deeply.
+        if j + 1 < n - i:
+            _sort(x, j + 1)
+            x += i
+            n -= i
+        else:
+            _sort(x + i, n - i)
+            n = j + 1
+    for i in range(1, n):
+        value = x[i]
+        j = i - 1
+        while j >= 0 and x[j] > value:
+            x[j + 1] = x[j]
+            j -= 1
+        x[j + 1] = value
+
+
+cdef void _turn(double[:, ::1] a, double[:, ::1] axes) noexcept nogil:
+    """Eigenvectors of a symmetric matrix by Jacobi's rotations; the matrix is overwritten."""
+    cdef Py_ssize_t d = a.shape[0], sweep, p, q, i
+    cdef double off, size, theta, t, c, s, x, y
+    for sweep in range(30):
+        off = 0.0
+        size = 0.0
+        for p in range(d):
+            size += a[p, p] * a[p, p]
+            for q in range(p):
+                off += a[p, q] * a[p, q]
+        if off <= 1e-28 * size:
+            return
+        for p in range(d - 1):
+            for q in range(p + 1, d):
+                if a[p, q] == 0.0:
+                    continue
+                theta = (a[q, q] - a[p, p]) / (2 * a[p, q])
+                t = 1 / (fabs(theta) + sqrt(theta * theta + 1))
+                if theta < 0:
+                    t = -t
+                c = 1 / sqrt(t * t + 1)
+                s = t * c
+                for i in range(d):
+                    x = a[i, p]
+                    y = a[i, q]
+                    a[i, p] = c * x - s * y
+                    a[i, q] = s * x + c * y
+                for i in range(d):
+                    x = a[p, i]
+                    y = a[q, i]
+                    a[p, i] = c * x - s * y
+                    a[q, i] = s * x + c * y
+                for i in range(d):
+                    x = axes[i, p]
+                    y = axes[i, q]
+                    axes[i, p] = c * x - s * y
+                    axes[i, q] = s * x + c * y

@@ -1,0 +1,92 @@
+"""Other ideas of a group: a valley along a line, and classes among numbers with long tails."""
+
+import numpy as np
+import pytest
+from scipy.special import ndtri
+from sklearn.metrics import adjusted_rand_score
+
+from subscape.exploration.ideas import as_levels, line_view
+from subscape.exploration.preparation import prepare
+from subscape.exploration.study import as_table
+
+
+def two_grades(rng, n=600, p=8):
+    """Grades from 1 to 10: one group near the floor, one spread over all of them."""
+    truth = (rng.random(n) < 0.35).astype(int)
+    severity = np.where(truth, rng.normal(6.5, 0.8, n), rng.normal(1.5, 0.4, n))
+    noise = rng.normal(size=(n, p)) * np.where(truth, 1.8, 0.8)[:, None]
+    return np.clip(np.round(severity[:, None] + noise), 1, 10), truth
+
+
+def test_normal_scores_keep_the_order_and_undo_the_tails():
+    rng = np.random.default_rng(0)
+    values = np.exp(3 * rng.normal(size=(301, 2)))
+    values[:, 1] *= -1
+    ready = prepare(as_table(values))
+    scores = ready.in_normal_scores()
+    for j in range(2):
+        assert (np.argsort(scores[:, j]) == np.argsort(ready.X[:, j])).all()
+        expected = ndtri((np.arange(301) + 0.5) / 301)
+        np.testing.assert_allclose(
+            np.sort(scores[:, j]), expected * ready.X[:, j].std() / expected.std(), rtol=1e-9
+        )
+
+
+def test_equal_values_get_scores_in_no_order_that_another_column_tells():
+    rng = np.random.default_rng(1)
+    ready = prepare(as_table(np.column_stack([np.repeat(np.arange(10.0), 40), rng.random(400)])))
+    scores = ready.in_normal_scores()
+    assert len(np.unique(scores[:, 0])) == 400
+    for value in range(10):
+        rows = slice(40 * value, 40 * value + 40)
+        assert abs(np.corrcoef(np.arange(40), scores[rows, 0])[0, 1]) < 0.5
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_valley_among_grades_is_seen(seed):
+    X, truth = two_grades(np.random.default_rng(seed))
+    found = line_view(prepare(as_table(X)), seed=0)
+    assert found.p_value < 1e-3
+    assert adjusted_rand_score(truth, found.labels) > 0.9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_valley_where_there_is_one_severity_with_growing_noise(seed):
+    rng = np.random.default_rng(seed)
+    severity = rng.exponential(size=(400, 1))
+    X = severity + rng.normal(size=(400, 6)) * (0.2 + 0.5 * severity)
+    assert line_view(prepare(as_table(X)), seed=0).p_value > 0.01
+
+
+def test_the_p_value_pays_for_both_looks():
+    X, _ = two_grades(np.random.default_rng(4))
+    ready = prepare(as_table(X))
+    from subscape.validation import split_test
+
+    alone = [split_test(look, 0).p_value for look in (ready.X, ready.in_normal_scores())]
+    assert line_view(ready, seed=0).p_value == pytest.approx(2 * min(alone))
+
+
+def test_numbers_beside_levels_are_normal_scores_and_grades_stay_levels():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.exp(2 * rng.normal(size=200)), rng.integers(1, 8, 200)])
+    table = as_table(X)
+    values, levelled = as_levels(table, prepare(table))
+    assert levelled.tolist() == [False, True]
+    assert (
+        abs(np.mean(values[:, 0] ** 3))
+        < 0.05
+        < np.mean(((X[:, 0] - X[:, 0].mean()) / X[:, 0].std()) ** 3)
+    )
+    assert len(np.unique(values[:, 1])) == 7
+
+
+def test_one_column_that_dwarfs_all_others_is_no_common_unit():
+    rng = np.random.default_rng(0)
+    counts = rng.poisson(0.2, size=(300, 12)).astype(float)
+    counts[:, 3] *= 500 * rng.random(300)
+    ready = prepare(as_table(counts))
+    assert not any("one unit" in note for note in ready.notes)
+    assert any(
+        "one unit" in note for note in prepare(as_table(rng.poisson(0.2, (300, 12)) + 0.0)).notes
+    )
