@@ -26,7 +26,7 @@ from .candidates import groups_rows
 from .clouds import ladder, search_clouds, table_searched
 from .information import canonical
 from .journal import Journal
-from .plan import MOST_CLUSTERS, MOST_COLUMNS_BOXES, Entry, Plan, seed_of
+from .plan import MOST_CLUSTERS, Entry, Plan, seed_of, tried_entries
 from .progress import Progress
 from .rule import learn
 from .separation import SMALLEST_SPREAD, GroupingScorer, project_out, separations
@@ -46,11 +46,7 @@ def box_entries(numbers: Sequence[int], n_columns: int = 2) -> list[Entry]:
 
     Those of boxes, and of groups that boxes could be cut from.
     """
-    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:3]]
-    if 2 <= n_columns <= MOST_COLUMNS_BOXES:
-        entries += [Entry("MineClus"), Entry("P3C")]
-    return entries
+    return tried_entries("chance boxes", numbers, (0, n_columns, n_columns))
 
 
 #: Models of tables without groups that were learned last: many tables are drawn from each.

@@ -24,8 +24,21 @@ from .oriented import COCLUSTER, ORIENTED, WEIGHTED
 from .rows import CLASSES, DENSITY
 from .selfexpression import SELF_EXPRESSION
 from .several import ALTERNATIVES, VIEWS
+from .trial import EFFORTS, Trial
 
-__all__ = ["CATALOGUE", "ROLES", "Entry", "entry_of", "everything", "find", "of_role", "select"]
+__all__ = [
+    "CATALOGUE",
+    "EFFORTS",
+    "ROLES",
+    "Entry",
+    "Trial",
+    "entry_of",
+    "everything",
+    "find",
+    "of_role",
+    "select",
+    "tried_in",
+]
 
 #: Role -> what its members are called, and the command that runs them.
 ROLES = {
@@ -85,7 +98,7 @@ def select(**tags: Any) -> dict[str, Entry]:
     >>> all(entry.load() for entry in select(kind=("oriented", "weighted"), predict=True).values())
     True
     """
-    known = {*Entry.__dataclass_fields__, "needs_k"} - {"name", "sentence", "exclusions"}
+    known = {*Entry.__dataclass_fields__, "needs_k"} - {"name", "sentence", "exclusions", "trials"}
     for tag in tags:
         if tag not in known:
             raise SubscapeError(
@@ -119,6 +132,27 @@ def of_role(*roles: str) -> dict[str, Entry]:
     ['AutoNR', 'NrKMeans']
     """
     return {name: entry for name, entry in everything().items() if entry.role in roles}
+
+
+def tried_in(rung: str) -> list[tuple[Entry, Trial]]:
+    """The finders that ``explore`` tries in a rung of its plan, in their order, and how.
+
+    Returns
+    -------
+    list of (Entry, Trial)
+
+    Examples
+    --------
+    >>> [entry.name for entry, trial in tried_in("oriented")]
+    ['KFlats', 'ORCLUS', 'COPAC', 'LMCLUS']
+    """
+    tried = [
+        (entry, trial)
+        for entry in everything().values()
+        for trial in entry.trials
+        if trial.rung == rung
+    ]
+    return sorted(tried, key=lambda each: each[1].rank)
 
 
 def find(name: str, *roles: str) -> Entry:
