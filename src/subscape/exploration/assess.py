@@ -19,6 +19,7 @@ from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 from subscape.validation.max_statistic import NullMaxima
 from subscape.validation.nulls import NullModel
 from subscape.validation.stability.clusters import best_jaccard
+from subscape.validation.stability.resampling import halves_and_samples
 from subscape.validation.valleys import LEAST_SPREAD, CurveNull, clouds_log_density, is_bent
 
 from .boxes import BoxScorer
@@ -212,13 +213,8 @@ def resampling_tasks(
 
 def row_samples(n_rows: int, effort: str, seed: int) -> list[IndexArray]:
     """The two halves, then the samples; each in increasing order."""
-    rng = np.random.default_rng([seed, 11])
-    order = rng.permutation(n_rows)
-    samples = [np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])]
-    size = max(1, int(SAMPLE_SHARE * n_rows))
-    for _ in range(RESAMPLES[effort]):
-        samples.append(np.sort(rng.choice(n_rows, size, replace=False)))
-    return samples
+    drawing = np.random.SeedSequence([seed, 11])
+    return halves_and_samples(n_rows, RESAMPLES[effort], share=SAMPLE_SHARE, random_state=drawing)
 
 
 @dataclass(frozen=True, eq=False)
