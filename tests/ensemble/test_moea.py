@@ -21,7 +21,7 @@ from subscape.ensemble.moea import (
     random_solution,
 )
 from subscape.measures import adjusted_rand_score, psi_features, psi_objects
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from subscape.core.markup import records_card
 from subscape.core.types import FloatArray, IntArray
 from subscape.files.atomic import write_atomically
 from subscape.files.labels import harmless
-from subscape.measures.stacked import Stack, similarities, stack
+from subscape.measures.stacked_clusters import Stack, similarities, stack
 
 from .members import Ensemble, check_same_table
 from .voting import ballot

@@ -12,7 +12,7 @@ from subscape.arrays.tanimoto import projective_similarities
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found
-from subscape.measures.stacked import Stack, stack
+from subscape.measures.stacked_clusters import Stack, stack
 from subscape.parallel.progress import Watch
 
 from .base import COMMON, ConsensusMethod, assembled, by_first_choice, knows_features

@@ -14,7 +14,7 @@ from subscape.arrays.tanimoto import projective_similarities, tanimoto
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found
 from subscape.measures.projective import psi_of
-from subscape.measures.stacked import Stack, shared_masses, squared_norms, stack
+from subscape.measures.stacked_clusters import Stack, shared_masses, squared_norms, stack
 from subscape.parallel.progress import Watch
 
 from .base import COMMON, ConsensusMethod, assembled, by_first_choice, knows_features

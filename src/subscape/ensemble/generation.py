@@ -95,7 +95,7 @@ def generate(
     given = X.to_numpy() if isinstance(X, Table) else X
     table = np.asarray(check_table(given, "generate", missing=True), np.float64)
     finders = _finders(finder)
-    tastes = _flavours(representations, finders)
+    tastes = _checked_representations(representations, finders)
     ranges = _ranges(vary, finders)
     drafts = [
         Draft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
@@ -160,10 +160,12 @@ def _finders(given: Any) -> list[Any]:
     return finders
 
 
-def _flavours(given: Sequence[str] | str | None, finders: list[Any]) -> list[str | None]:
+def _checked_representations(
+    given: Sequence[str] | str | None, finders: list[Any]
+) -> list[str | None]:
     if isinstance(given, str):
         if given != "auto":
-            return _flavours([given], finders)
+            return _checked_representations([given], finders)
         given = REPRESENTATIONS if all(isinstance(f, LAC) for f in finders) else None
     if given is None:
         return [None]

@@ -17,7 +17,7 @@ from subscape.core.subspaces import WeightedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.finders.base import Found
 from subscape.measures.projective import psi_of
-from subscape.measures.stacked import Stack
+from subscape.measures.stacked_clusters import Stack
 from subscape.parallel.progress import Watch
 from subscape.parallel.threads import one_thread
 

@@ -16,7 +16,7 @@ from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsText
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import by_first_row
-from subscape.measures.stacked import Stack, stack
+from subscape.measures.stacked_clusters import Stack, stack
 from subscape.parallel.seeds import seed_sequence
 
 from .graphs import parts_of, spectral_vectors

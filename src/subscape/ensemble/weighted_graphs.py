@@ -10,7 +10,7 @@ from scipy import sparse
 from subscape.arrays.weighted_kmeans import weighted_costs
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
-from subscape.measures.stacked import Stack
+from subscape.measures.stacked_clusters import Stack
 
 from .classic import RowMethod, Task, star
 from .graphs import bipartite_parts, factor_parts

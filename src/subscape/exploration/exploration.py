@@ -51,7 +51,7 @@ from .ideas import (
 )
 from .information import novelty
 from .journal import Journal
-from .known import known_groupings
+from .known_groupings import known_groupings
 from .nested import find_splits, split_again
 from .parted_tables import PartedTable, is_parted
 from .plan import MOST_CLUSTERS, Entry, Plan, check_plan, make_plan, seed_of

@@ -28,8 +28,8 @@ from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray
 from subscape.tables.readers.arrays import check_npy
 from subscape.tables.readers.boundary import DEFAULT, Limits, guarded
+from subscape.tables.readers.compression import open_bytes
 from subscape.tables.readers.dialect import decode, detect_encoding
-from subscape.tables.readers.packed import open_bytes
 
 from .archive import MAX_BYTES, read_archive, save
 from .atomic import write_text_atomically

@@ -23,7 +23,7 @@ from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 
 from .pairwise import same_table
-from .stacked import Stack, block_sums, shared_masses, similarities, stack
+from .stacked_clusters import Stack, block_sums, shared_masses, similarities, stack
 
 #: What a measure of projective clusterings looks at.
 SIDES = ("both", "objects", "features")

@@ -16,7 +16,7 @@ from subscape.finders.classes.level_table import LevelTable, columns_of_levels, 
 from subscape.finders.classes.trait_model import _Problem, fit_trait, independent
 from subscape.measures import adjusted_rand_score
 from subscape.testing.finders import FINDER_CHECKS
-from subscape.validation.classes import CopulaNull, TraitNull, class_test, tail
+from subscape.validation.classes import CopulaNull, TraitNull, class_test, gamma_p_value
 
 
 def answers(n=300, p=12, k=3, right=0.85, gaps=0.0, seed=0):
@@ -227,7 +227,7 @@ def test_class_test():
 
 def test_tail_falls_and_meets_what_was_seen():
     maxima = np.random.default_rng(0).normal(size=40)
-    p = [tail(gain, maxima) for gain in np.linspace(-3, 8, 50)]
+    p = [gamma_p_value(gain, maxima) for gain in np.linspace(-3, 8, 50)]
     assert (np.diff(p) <= 1e-12).all()
     assert p[0] == 1 and p[-1] < 1e-5
 

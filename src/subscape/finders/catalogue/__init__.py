@@ -23,8 +23,8 @@ from .mixtures import MIXTURES
 from .oriented import COCLUSTER, ORIENTED, WEIGHTED
 from .rows import CLASSES, DENSITY
 from .selfexpression import SELF_EXPRESSION
-from .several import ALTERNATIVES, VIEWS
 from .trial import EFFORTS, Trial
+from .views import ALTERNATIVES, VIEWS
 
 __all__ = [
     "CATALOGUE",

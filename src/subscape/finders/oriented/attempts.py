@@ -11,7 +11,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.progress import Watch
 
 from .description import ANY_DIM, Description, FlatDims
-from .settling import Settled, merged, moved, settled
+from .flat_refinement import FlatClusters, merge_flats, reassign_rows, refine_flats
 
 
 class Attempt(NamedTuple):
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
     """The best attempt, its clusters after settling (None if that was not asked for)."""
 
     attempt: Attempt
-    settled: Settled | None
+    refined: FlatClusters | None
     tried: int
     raw: Raw
     """The clusters before settling, of all rounds."""
@@ -99,16 +99,16 @@ def shortest(
         Dimensions that flats may have.
     """
     describe = Description(X, allowed)
-    best: tuple[Any, Attempt, Settled | None] | None = None
+    best: tuple[Any, Attempt, FlatClusters | None] | None = None
     tried = agreeing = 0
     for attempt in attempts:
         tried += 1
         end, labels = None, attempt.labels
         if pieces and not refine:
-            labels = merged(X, labels, describe)
+            labels = merge_flats(X, labels, describe)
         nats: Any = describe.total(X, labels)
         if refine:
-            end = settled(X, labels, describe, min_size=attempt.min_size, watch=watch)
+            end = refine_flats(X, labels, describe, min_size=attempt.min_size, watch=watch)
             # Settings that settle alike are told apart by what they began with.
             nats = round(end.nats, 3), nats
             if best is None or nats[0] < best[0][0]:
@@ -130,11 +130,11 @@ def extended(
     min_size: int,
     watch: Watch,
     allowed: FlatDims = ANY_DIM,
-) -> Settled:
+) -> FlatClusters:
     """Settle all rows of a table on the clusters of a sample of them."""
     describe = Description(X, allowed)
-    everywhere = moved(X, sample.spread(labels, len(X)), describe)
-    return settled(X, everywhere, describe, min_size=min_size, watch=watch)
+    everywhere = reassign_rows(X, sample.spread(labels, len(X)), describe)
+    return refine_flats(X, everywhere, describe, min_size=min_size, watch=watch)
 
 
 def ended(
@@ -144,8 +144,8 @@ def ended(
 
     Before settling, rows outside the sample are in no cluster.
     """
-    if chosen.settled is None:
+    if chosen.refined is None:
         return chosen.attempt.labels, chosen.attempt.dims, None
     raw = chosen.raw
     labels = raw.labels if sample.is_all else sample.spread(raw.labels, n)
-    return chosen.settled.labels, chosen.settled.dims, (labels, raw.dims)
+    return chosen.refined.labels, chosen.refined.dims, (labels, raw.dims)

@@ -215,7 +215,7 @@ class FourC(SubspaceFinder):
             chosen = shortest(
                 tries, sample.X, watch, refine=self.refine, pieces=True, allowed=allowed
             )
-        best, end = chosen.attempt, chosen.settled
+        best, end = chosen.attempt, chosen.refined
         eps, size = best.setting
         if not sample.is_all:
             if self.min_samples == "auto":
@@ -227,7 +227,7 @@ class FourC(SubspaceFinder):
                 best = best._replace(local_dims=sample.spread(best.local_dims, len(X)))
             else:
                 best = attempt(span.rows, eps, size)
-        labels, dims, before = ended(chosen._replace(attempt=best, settled=end), sample, len(X))
+        labels, dims, before = ended(chosen._replace(attempt=best, refined=end), sample, len(X))
         return span.found(
             labels, dims, chosen.tried, before,
             local_dims_=best.local_dims, eps_=eps, min_samples_=size,

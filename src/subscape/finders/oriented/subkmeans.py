@@ -32,7 +32,7 @@ from subscape.finders.views.nrkmeans.kernel import cell_sums
 from subscape.finders.weighted.lac import group_rows
 from subscape.parallel.threads import one_thread
 
-from .between import leading_directions
+from .centre_directions import leading_directions
 from .flats import bases_of
 
 #: A start needs no more dimensions than this.

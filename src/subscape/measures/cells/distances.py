@@ -25,7 +25,7 @@ from subscape.core.types import FloatArray, IndexArray
 from .overlap import Overlap, PreparedClustering, matching_pair, overlap_of, overlap_of_sides
 
 #: Entries of a table that is counted on a device: 1 GB.
-MOST_THERE = 2**27
+MOST_CELLS_ON_DEVICE = 2**27
 
 
 class CellScores(NamedTuple):
@@ -330,7 +330,7 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
 
 def _shared_on_device(a: Any, b: Any, **options: Any) -> Any:
     """Rows that clusters of two label tensors share, where these can be counted on the device."""
-    found = None if options else cross_table_on_device(a, b, MOST_THERE)
+    found = None if options else cross_table_on_device(a, b, MOST_CELLS_ON_DEVICE)
     if found is None:
         return NotImplemented
     xp = shared_namespace(a=a, b=b)

@@ -620,7 +620,7 @@ Chosen = tuple[int, "NDArray[Any] | None", "FloatArray | None"]
 PartSum = tuple[int, FloatArray, FloatArray]
 
 
-class PartsHere:
+class LocalParts:
     """The rows of parts whose numbers are in memory."""
 
     def __init__(self, parts: Sequence[AnyPart]) -> None:
@@ -639,7 +639,7 @@ class PartsHere:
                 yield k, inside, None if given is None else given[first:last]
 
 
-class PartsThere:
+class RemoteParts:
     """The rows of parts by what lies beside them: cluster numbers, or a column of memberships."""
 
     def __init__(self, columns: list[int | None], soft: bool) -> None:
@@ -656,15 +656,15 @@ class PartsThere:
                 yield k, inside, own[inside, column] if self._soft else None
 
 
-def _there(parts: Sequence[AnyPart], n_rows: int) -> tuple[PartsThere, tuple[Any, ...]]:
+def _remote_parts(parts: Sequence[AnyPart], n_rows: int) -> tuple[RemoteParts, tuple[Any, ...]]:
     """How workers tell which rows are in which part, and what has to lie beside these for it."""
     distant = [part for part in parts if isinstance(part, DistantPart)]
     here = [part for part in parts if isinstance(part, Part)]
     if distant:
         columns = [each.number if isinstance(each, DistantPart) else None for each in parts]
-        return PartsThere(columns, soft=False), (distant[0].codes,)
+        return RemoteParts(columns, soft=False), (distant[0].codes,)
     if not here:
-        return PartsThere([None] * len(parts), soft=False), ()
+        return RemoteParts([None] * len(parts), soft=False), ()
     numbers = iter(range(len(here)))
     columns = [next(numbers) if isinstance(each, Part) else None for each in parts]
     codes, beside = np.full(n_rows, -1, np.int32), None
@@ -674,11 +674,11 @@ def _there(parts: Sequence[AnyPart], n_rows: int) -> tuple[PartsThere, tuple[Any
         if sum(each.n_rows for each in here) == np.count_nonzero(codes >= 0):
             beside = codes
     if beside is not None:
-        return PartsThere(columns, soft=False), (beside,)
+        return RemoteParts(columns, soft=False), (beside,)
     weights = np.zeros((n_rows, len(here)))
     for k, each in enumerate(here):
         weights[each.rows, k] = 1.0 if each.memberships is None else each.memberships
-    return PartsThere(columns, soft=True), (weights,)
+    return RemoteParts(columns, soft=True), (weights,)
 
 
 @device_twin(sums_on_device)
@@ -691,10 +691,10 @@ def sums_of(table: Numbers, parts: Sequence[AnyPart], products: Sequence[bool]) 
         sums = [Sums(part, p, full[k]) for k, part in enumerate(group)]
         present = [k for k, part in enumerate(group) if part.n_rows]
         shifts: list[FloatArray | None] = [None] * len(group)
-        stats = PartSums(PartsHere(group), full, shifts)
+        stats = PartSums(LocalParts(group), full, shifts)
         beside: tuple[Any, ...] = ()
         if present and isinstance(whole, RemoteBlocks):
-            members, beside = _there(group, len(whole))
+            members, beside = _remote_parts(group, len(whole))
             beside = tuple(whole.placed(each) for each in beside)
             shifts = _first_means(whole, group, members, beside)
             stats = PartSums(members, full, shifts)
@@ -708,7 +708,7 @@ def sums_of(table: Numbers, parts: Sequence[AnyPart], products: Sequence[bool]) 
 
 
 def _first_means(
-    table: RemoteBlocks, parts: Sequence[AnyPart], members: PartsThere, beside: tuple[Any, ...]
+    table: RemoteBlocks, parts: Sequence[AnyPart], members: RemoteParts, beside: tuple[Any, ...]
 ) -> list[FloatArray | None]:
     """Mean of the rows of each part in the first block that has any."""
     first = {k: part.first for k, part in enumerate(parts) if part.n_rows}

@@ -68,13 +68,13 @@ def feature_scores(
     if n < 2 or limit <= 0:
         return np.zeros(p)
     means = rows.mean(axis=0)
-    off = means - (median(rows) if medians is None else medians)
+    off = means - (column_medians(rows) if medians is None else medians)
     gaps = rows - means
     variances = np.einsum("ij,ij->j", gaps, gaps) / (n - 1)
     return (n - 1) * (1 - (variances + off * off) / limit)
 
 
-def median(rows: FloatArray) -> FloatArray:
+def column_medians(rows: FloatArray) -> FloatArray:
     """Median of each column; several times faster than NumPy's for a few hundred rows."""
     half = len(rows) // 2
     columns = np.ascontiguousarray(rows.T)
@@ -183,7 +183,7 @@ class _Left:
 
     def take(self, group: Group) -> None:
         """Set aside the rows of a group and all those close to it in its features."""
-        gap = self.Z[:, group.dims] - median(self.Z[np.ix_(group.rows, group.dims)])
+        gap = self.Z[:, group.dims] - column_medians(self.Z[np.ix_(group.rows, group.dims)])
         away = (gap * gap).mean(axis=1)
         np.minimum(self.nearest, away, out=self.nearest)
         self.free &= away > CLOSE
@@ -211,7 +211,7 @@ class _Draw:
         """
         everyone = np.ones(len(self.Z), bool)
         rows = self.Z[hint.rows]
-        centre = median(rows)
+        centre = column_medians(rows)
         # Two rows rarely pass the test of variances, and in a small table few rows crowd around
         # them: neither weight serves all cases.
         narrow = np.maximum(feature_scores(rows, SEED_THRESHOLD), 0)
@@ -316,7 +316,7 @@ def _group(Z: FloatArray, rows: IntArray, hint: Hints) -> Group:
         dims[np.argsort(-scores, kind="stable")[:2]] = True
     score = float(scores[dims].sum())
     if len(hint.rows):
-        gap = Z[np.ix_(hint.rows, dims)] - median(Z[np.ix_(rows, dims)])
+        gap = Z[np.ix_(hint.rows, dims)] - column_medians(Z[np.ix_(rows, dims)])
         alike = (gap * gap).mean(axis=1) <= CLOSE
         # A fuller cell that the known rows have nothing to do with is another cluster.
         score = max(score, 0.0) * alike.mean()

@@ -26,7 +26,7 @@ from .hints import (
     rows_by_cluster,
     warn_if_contradicted,
 )
-from .seeds import Group, Threshold, feature_scores, median, seed_groups
+from .seeds import Group, Threshold, column_medians, feature_scores, seed_groups
 
 #: How often another cluster than the worst gets a new centre, once that has failed to help.
 SURPRISE = 0.3
@@ -306,7 +306,7 @@ class SSPC(SubspaceFinder):
         number[kept] = np.arange(len(kept))
         scores = np.zeros((len(kept), len(self._varying)))
         scores[:, self._varying] = best.scores[kept]
-        self._medians = np.array([median(Z[best.labels == k]) for k in kept])
+        self._medians = np.array([column_medians(Z[best.labels == k]) for k in kept])
         self._limits = np.array([threshold.at(size) for size in sizes[kept]])
         return Found(
             SubspaceClustering.from_labels(number[best.labels], masks=masks[kept]),
@@ -367,7 +367,7 @@ class Search:
         waiting = iter(public)
         for cluster in range(k):
             group = private[cluster][0] if cluster in private else next(waiting)
-            seat(cluster, group, median(self.Z[group.rows]))
+            seat(cluster, group, column_medians(self.Z[group.rows]))
         best = self.describe(self.assign(centres, dims, sizes))
         stale, n_iter, improved = 0, 1, True
         while stale < max_no_improve and not out_of_time():
@@ -410,7 +410,7 @@ class Search:
                 medians[i], scores[i] = before.medians[i], before.scores[i]
             elif sizes[i]:
                 rows = self.Z[members]
-                medians[i] = median(rows)
+                medians[i] = column_medians(rows)
                 scores[i] = np.maximum(feature_scores(rows, self.threshold, medians[i]), 0)
         return State(labels, medians, scores, sizes)
 

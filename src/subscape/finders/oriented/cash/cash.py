@@ -196,13 +196,13 @@ class CASH(SubspaceFinder):
         # A single column has points only.
         allowed = FlatDims(least=self.min_dim if X.shape[1] > 1 else 0)
         chosen = shortest(attempts, sample.X, watch, refine=self.refine, allowed=allowed)
-        best, end = chosen.attempt, chosen.settled
+        best, end = chosen.attempt, chosen.refined
         jitter, size = best.setting
         if not sample.is_all and end is not None:
             given = self.min_samples
             size = round(size / sample.share) if given == "auto" else int(given)
             end = extended(rows, sample, end.labels, size, watch, allowed)
-        labels, dims, before = ended(chosen._replace(settled=end), sample, len(X))
+        labels, dims, before = ended(chosen._replace(refined=end), sample, len(X))
         return span.found(labels, dims, chosen.tried, before, jitter_=jitter, min_samples_=size)
 
     def _one_cluster(self, table: Any) -> Found:

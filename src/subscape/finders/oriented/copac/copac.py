@@ -202,7 +202,7 @@ class COPAC(SubspaceFinder):
         else:
             every = chain.from_iterable(ladder(sample.X) for ladder in ladders)
             chosen = shortest(every, sample.X, watch, refine=self.refine)
-        best, end = chosen.attempt, chosen.settled
+        best, end = chosen.attempt, chosen.refined
         setting = best.setting
         if not sample.is_all:
             setting = self._scaled(setting, sample)
@@ -212,7 +212,7 @@ class COPAC(SubspaceFinder):
             else:
                 local = local_flats(span.rows, setting.n_neighbors)
                 best = self._attempt(span.rows, local, setting, watch)
-        labels, dims, before = ended(chosen._replace(attempt=best, settled=end), sample, len(X))
+        labels, dims, before = ended(chosen._replace(attempt=best, refined=end), sample, len(X))
         return span.found(
             labels, dims, chosen.tried, before,
             local_dims_=best.local_dims, n_neighbors_=setting.n_neighbors, eps_=setting.eps,

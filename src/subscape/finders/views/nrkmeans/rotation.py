@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dsyevd
 
 from subscape.core.types import BoolArray, FloatArray, IntArray
-from subscape.finders.oriented.between import leading_directions
+from subscape.finders.oriented.centre_directions import leading_directions
 
 Bases = tuple[FloatArray, ...]
 
