@@ -147,6 +147,10 @@ def label_matrix(clusterings: Any, dtype: Any = np.int64) -> NDArray[Any]:
     -------
     int array of shape (n_rows, n_clusterings)
 
+    See Also
+    --------
+    as_clustering : One clustering of whatever is given.
+
     Examples
     --------
     >>> label_matrix([[0, 0, 1], [0, 1, 1]])

@@ -49,6 +49,11 @@ class Prototypes:
     feature_names : tuple of str or None
     noise_share : float
         Share of the rows in no cluster.
+
+    See Also
+    --------
+    describe : Makes them.
+    assign : New rows in the clusters described.
     """
 
     sizes: NDArray[Any]

@@ -42,6 +42,12 @@ class EvidenceAccumulation(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    CSPA : Cuts the same graph instead of building a dendrogram.
+    subscape.plots.CoassociationDisplay : The votes as a picture.
+    generate : Makes an ensemble.
+
     Notes
     -----
     All pairs of rows are compared: 20,000 rows, which need 5 GB, are the most.

@@ -139,6 +139,12 @@ class CSPA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    HGPA : Cuts a hypergraph of clusters instead.
+    MCLA : Groups clusters instead of rows.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - The paper cuts the graph with METIS (``partitioner="metis"``). The cut by the spectrum, our
@@ -190,6 +196,12 @@ class HGPA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    CSPA : Cuts the graph of rows.
+    MCLA : Groups clusters.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - The paper cuts the hypergraph with HMETIS. ``partitioner="metis"`` comes nearest to it: METIS
@@ -236,6 +248,12 @@ class MCLA(RowMethod):
     ----------
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
+
+    See Also
+    --------
+    CSPA : Cuts the graph of rows.
+    ClusterBasedPCE : Groups clusters by rows and features.
+    generate : Makes an ensemble.
 
     Differences from the paper
     --------------------------
@@ -293,6 +311,12 @@ class HBGF(RowMethod):
     ----------
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
+
+    See Also
+    --------
+    CSPA : Cuts the graph of rows alone.
+    WBPA : Links by how near rows lie to clusters.
+    generate : Makes an ensemble.
 
     Differences from the paper
     --------------------------

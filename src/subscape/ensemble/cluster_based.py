@@ -87,6 +87,13 @@ class ClusterBasedPCE(ConsensusMethod):
     support_ : array of shape (n_clusters, n_rows)
         Share of the voting members that have the row in a cluster of the group.
 
+    See Also
+    --------
+    EMPCE : By the feature weights of rows.
+    MOEAPCE : Several solutions to choose from.
+    subscape.measures.psi_projective : What it makes small.
+    generate : Makes an ensemble.
+
     Notes
     -----
     A row in several clusters of one member shares its vote among them. Where A or B is 0 (Theorems

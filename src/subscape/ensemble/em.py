@@ -93,6 +93,12 @@ class EMPCE(ConsensusMethod):
     n_iter_ : int
         Its rounds.
 
+    See Also
+    --------
+    ClusterBasedPCE : By groups of clusters.
+    MOEAPCE : Several solutions to choose from.
+    generate : Makes an ensemble.
+
     Notes
     -----
     Starts are drawn as in k-means++. Oriented members take part with the feature weights that LAC's

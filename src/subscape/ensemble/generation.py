@@ -77,6 +77,12 @@ def generate(
     Ensemble
         Members in which every row is noise are left out, with a warning.
 
+    See Also
+    --------
+    ClusterBasedPCE : A consensus of the members.
+    consensus_rows : A consensus about rows alone.
+    subscape.plots.ClusterMapDisplay : All clusters of all members as a picture.
+
     References
     ----------
     F. Gullo, C. Domeniconi, A. Tagarelli, SIGMOD 2011, doi:10.1145/1989323.1989400, section 4.1.1.

@@ -80,6 +80,12 @@ class MOEAPCE(ConsensusMethod):
         Hypervolume of the front after every generation; it never falls.
     n_iter_ : int
 
+    See Also
+    --------
+    EMPCE : One solution, quickly.
+    ClusterBasedPCE : By groups of clusters.
+    generate : Makes an ensemble.
+
     Notes
     -----
     Members start the search, merged or split to K clusters; oriented members take part with the

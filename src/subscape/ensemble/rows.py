@@ -48,6 +48,10 @@ class RowConsensus(ShownAsText):
         Number of clusters tried -> mean adjusted Rand index of the consensus with the members.
     clustering : SubspaceClustering
         The labels over all features.
+
+    See Also
+    --------
+    consensus_rows : Makes it.
     """
 
     labels: IntArray
@@ -108,6 +112,12 @@ def consensus_rows(
     -------
     RowConsensus
         With fewer than ``n_clusters`` clusters where some win no row.
+
+    See Also
+    --------
+    generate : Makes an ensemble.
+    agreement : How far the members agree with it.
+    ClusterBasedPCE : A consensus about features, too.
 
     References
     ----------

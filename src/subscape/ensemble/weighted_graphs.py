@@ -54,6 +54,12 @@ class WSPA(_WeightedMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    WBPA : The graph between rows and clusters.
+    CSPA : By memberships alone.
+    generate : Makes an ensemble.
+
     Notes
     -----
     The paper's third method, WSBPA, has the mean feature weights, which the consensus of all
@@ -110,6 +116,12 @@ class WBPA(_WeightedMethod):
     ----------
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
+
+    See Also
+    --------
+    WSPA : The graph of rows.
+    HBGF : By memberships alone.
+    generate : Makes an ensemble.
 
     Differences from the paper
     --------------------------

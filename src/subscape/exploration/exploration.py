@@ -192,6 +192,11 @@ class Exploration:
         See :func:`explore`.
     plan : callable
         Makes the plan, called as :func:`make_plan`; its result must depend on nothing else.
+
+    See Also
+    --------
+    explore : Runs one from beginning to end.
+    Study : What it ends in.
     """
 
     def __init__(

@@ -145,6 +145,11 @@ def make_plan(
     Plan
         Rungs of runs, in the order in which they are run.
 
+    See Also
+    --------
+    explore : Does what is planned.
+    subscape.finders.catalogue.Trial : What the catalogue says about it.
+
     Examples
     --------
     >>> plan = make_plan(500, 12, 12, effort="quick")

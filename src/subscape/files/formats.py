@@ -136,6 +136,10 @@ def read_together(
         where the file has none). The name is that of the file, with a ``#`` and the name within the
         file (else the number, from 1) where it holds several.
 
+    See Also
+    --------
+    read_clusterings : One file.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -346,6 +350,11 @@ def write_clusterings(
     Returns
     -------
     Path
+
+    See Also
+    --------
+    read_clusterings : Reads what it wrote.
+    save : The format that keeps everything.
 
     Examples
     --------

@@ -45,6 +45,11 @@ class ClusterMapDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.ensemble.generate : Makes an ensemble.
+    CoassociationDisplay : Rows instead of clusters.
     """
 
     def __init__(

@@ -39,6 +39,11 @@ class CoassociationDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.ensemble.EvidenceAccumulation : A consensus of these votes.
+    AgreementDisplay : Agreement per row.
     """
 
     def __init__(

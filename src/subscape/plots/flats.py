@@ -54,6 +54,11 @@ class FlatsDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.finders.KFlats : Finds flats.
+    CellsDisplay : Clusters in some of the features.
     """
 
     def __init__(

@@ -58,6 +58,11 @@ class ViewsDisplay:
     ----------
     axes_ : array of matplotlib axes, shape (n_clusterings, n_clusterings)
     figure_ : matplotlib figure
+
+    See Also
+    --------
+    subscape.finders.NrKMeans : Finds views.
+    subscape.report.write_report : The page of a study.
     """
 
     def __init__(

@@ -53,6 +53,10 @@ class Column:
     unused : str
         Why a column that looks like numbers is not used as such.
 
+    See Also
+    --------
+    subscape.Table : All columns.
+
     Examples
     --------
     >>> Column("colour", "nominal", "text", ("blue", "red")).is_feature

@@ -51,6 +51,11 @@ class Table:
     reading_notes : sequence of str, optional
         Sentences about the reading, shown first among the ``notes``.
 
+    See Also
+    --------
+    subscape.explore : Finds the groupings of a table.
+    subscape.exploration.prepare : Encodes, imputes and scales.
+
     Examples
     --------
     >>> import numpy as np

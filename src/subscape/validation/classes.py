@@ -265,6 +265,10 @@ class ClassTest:
     maxima : dict of str to array
         The largest evidence on each table without classes, by kind of table; none are drawn if
         ``evidence`` is not above 0.
+
+    See Also
+    --------
+    class_test : Makes it.
     """
 
     labels: IndexArray
@@ -313,6 +317,11 @@ def class_test(
     Returns
     -------
     ClassTest
+
+    See Also
+    --------
+    subscape.finders.LatentClasses : Finds the classes.
+    split_test : Humps along a line.
 
     References
     ----------

@@ -110,6 +110,11 @@ def choose(
     -------
     Choice
 
+    See Also
+    --------
+    resampling_stability : One of the criteria by itself.
+    significance : Whether the choice is more than chance.
+
     Notes
     -----
     How sure: for "stability" the choice is made again from samples drawn with replacement from the
@@ -339,6 +344,10 @@ class Choice(ShownAsTable):
     curve : StabilityCurve or None
         All that is behind a choice by stability.
     details : dict of arrays of shape (n_settings,)
+
+    See Also
+    --------
+    choose : Makes it.
     """
 
     by: str

@@ -91,6 +91,12 @@ class DOC(BoxFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    FastDOC : Faster, by fewer samples.
+    MineClus : Exact search for boxes.
+    subscape.plots.CellsDisplay : The boxes as a picture.
+
     Notes
     -----
     Samples are drawn with replacement, and those that can't lead to a better box are left out in
@@ -269,6 +275,11 @@ class FastDOC(DOC):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    DOC : All samples.
+    MineClus : Exact search for boxes.
 
     Differences from the paper
     --------------------------

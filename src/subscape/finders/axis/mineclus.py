@@ -87,6 +87,11 @@ class MineClus(BoxFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    DOC : By random samples.
+    P3C : Intervals that hold more rows than chance.
+
     Notes
     -----
     Rows left over stay noise; ``subscape.assign`` puts them into the nearest cluster. A missing

@@ -67,6 +67,11 @@ def everything() -> dict[str, Entry]:
     -------
     dict
 
+    See Also
+    --------
+    select : Those with certain tags.
+    of_role : Those of a role.
+
     Examples
     --------
     >>> list(everything())[0]
@@ -88,6 +93,11 @@ def select(**tags: Any) -> dict[str, Entry]:
     Returns
     -------
     dict
+
+    See Also
+    --------
+    find : By name.
+    of_role : By role.
 
     Examples
     --------
@@ -126,6 +136,10 @@ def of_role(*roles: str) -> dict[str, Entry]:
     dict of str to Entry
         In the order of the catalogue.
 
+    See Also
+    --------
+    select : By any tag.
+
     Examples
     --------
     >>> list(of_role("views"))
@@ -140,6 +154,10 @@ def tried_in(rung: str) -> list[tuple[Entry, Trial]]:
     Returns
     -------
     list of (Entry, Trial)
+
+    See Also
+    --------
+    subscape.exploration.make_plan : The whole plan.
 
     Examples
     --------
@@ -169,6 +187,11 @@ def find(name: str, *roles: str) -> Entry:
     Entry
         A name that is none is refused with the one that may have been meant.
 
+    See Also
+    --------
+    select : Entries by their tags.
+    entry_of : By class.
+
     Examples
     --------
     >>> find("itcc").kind
@@ -195,6 +218,10 @@ def entry_of(cls: Any) -> Entry:
     Returns
     -------
     Entry
+
+    See Also
+    --------
+    find : By name.
 
     Examples
     --------

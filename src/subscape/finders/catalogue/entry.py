@@ -65,6 +65,12 @@ class Entry:
         Names on the command line of a consensus method, with the parameters that each stands for.
     trials : tuple of Trial
         When and how ``explore`` tries it; empty if it doesn't.
+
+    See Also
+    --------
+    find : The entry of a name.
+    select : Entries by their tags.
+    Trial : When explore tries a finder.
     """
 
     name: str

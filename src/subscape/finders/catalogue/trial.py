@@ -42,6 +42,10 @@ class Trial:
         Columns that a table has at least, and at most; None for any.
     most_rows : int or None
         Rows that a table has at most.
+
+    See Also
+    --------
+    tried_in : The finders of a rung.
     """
 
     rung: str

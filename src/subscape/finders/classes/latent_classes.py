@@ -321,6 +321,11 @@ class LatentClasses(SubspaceFinder):
     n_iter_ : int
         Rounds of the last descent.
 
+    See Also
+    --------
+    subscape.validation.class_test : Whether there are classes at all.
+    DensityTree : Groups of any shape.
+
     Differences from the paper
     --------------------------
     - ``n_classes`` is given there; here it is found, by a ``criterion`` that is ours, up to

@@ -201,6 +201,11 @@ class DensityTree(SubspaceFinder):
     dims_ : float
         Dimension that the rows have at this scale.
 
+    See Also
+    --------
+    subscape.validation.valley_test : Whether the valleys are more than chance.
+    Leiden : Communities of neighbours.
+
     Differences from the paper
     --------------------------
     - The paper's user reads from the persistence diagram how deep valleys must be; here it is what

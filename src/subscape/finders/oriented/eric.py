@@ -71,6 +71,11 @@ class ERiC(COPAC):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    COPAC : Without a hierarchy.
+    FourC : One flat at a time.
+
     Differences from the paper
     --------------------------
     - ``refine``, the rounds and the choice of the settings (on a sample of ``search_rows``) are

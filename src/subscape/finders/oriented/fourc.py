@@ -112,6 +112,11 @@ class FourC(SubspaceFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    COPAC : Rows parted by the dimension of their neighbourhood first.
+    ERiC : Flats within flats.
+
     Differences from the paper
     --------------------------
     - ``refine``, the rounds and the choice of the settings (on a sample of ``search_rows``) are

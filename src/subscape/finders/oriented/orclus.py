@@ -124,6 +124,11 @@ class ORCLUS(SubspaceFinder):
         good, and it may be used to choose ``subspace_dim``.
     n_iter_ : int
 
+    See Also
+    --------
+    KFlats : Nearest flats.
+    PROCLUS : Features instead of directions.
+
     Differences from the paper
     --------------------------
     - Reassigning until the labels repeat is an addition (``max_iter=1`` is as published). With more

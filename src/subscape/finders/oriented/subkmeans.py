@@ -97,6 +97,11 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
         Summed squared distance to the centres.
     n_iter_ : int
 
+    See Also
+    --------
+    NrKMeans : Several clusterings, each in a subspace.
+    SparseKMeans : Features instead of directions.
+
     Differences from the paper
     --------------------------
     - The starts are many and on a sample of the rows; as published, ``n_init=1`` and

@@ -32,6 +32,10 @@ class CellScores(NamedTuple):
     """Share of the first clustering's cells that the second has too, the converse, and their mean.
 
     ``f1`` is the harmonic mean; the thesis' F-measure is ``geometric``.
+
+    See Also
+    --------
+    cell_scores : Makes them.
     """
 
     precision: float
@@ -41,7 +45,12 @@ class CellScores(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """The best one-to-one matching of clusters: ``a[i]`` of the first goes with ``b[i]``."""
+    """The best one-to-one matching of clusters: ``a[i]`` of the first goes with ``b[i]``.
+
+    See Also
+    --------
+    match_clusters : Makes it.
+    """
 
     a: IndexArray
     b: IndexArray
@@ -215,6 +224,11 @@ def variation_of_information(
     -------
     float, at least 0
 
+    See Also
+    --------
+    vi_with_area : For clusterings that cover different cells.
+    label_vi : Rows alone.
+
     Examples
     --------
     >>> from subscape.measures import variation_of_information
@@ -285,6 +299,11 @@ def cell_scores(
     CellScores
         Shares of cells, as a named tuple.
 
+    See Also
+    --------
+    clustering_error : A distance.
+    e4sc_score : By clusters.
+
     Examples
     --------
     >>> from subscape import SubspaceClustering
@@ -317,6 +336,11 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
     Returns
     -------
     Matching
+
+    See Also
+    --------
+    intersection_table : What clusters share.
+    clustering_error : The distance made of it.
 
     Examples
     --------
@@ -358,6 +382,11 @@ def intersection_table(a: Any, b: Any, **options: Any) -> Any:
     array of shape (clusters of a, clusters of b)
         Mass that each pair of clusters shares.
 
+    See Also
+    --------
+    match_clusters : The best matching in it.
+    subscape.plots.IntersectionsDisplay : The table as a picture.
+
     Examples
     --------
     >>> from subscape.measures import intersection_table
@@ -385,6 +414,10 @@ def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:
     Returns
     -------
     float, at least 0
+
+    See Also
+    --------
+    variation_of_information : Without the penalty.
 
     Examples
     --------

@@ -60,6 +60,11 @@ class DensityProfile:
     n_rows : int
         Rows of the table, with those in no cluster.
 
+    See Also
+    --------
+    adco_similarity : Compares two.
+    match_profiles : Which clusters belong together.
+
     References
     ----------
     .. [1] E. Bae, J. Bailey, G. Dong, "A clustering comparison measure using density profiles and

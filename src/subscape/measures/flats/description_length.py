@@ -60,6 +60,10 @@ class DescriptionLength(NamedTuple):
         Dimension of each cluster's flat.
     precision : float or array of shape (n_features,)
         Step to which values are sent.
+
+    See Also
+    --------
+    description_length : Makes it.
     """
 
     total: float

@@ -49,6 +49,11 @@ class ClusterStability(ShownAsTable):
         1 less the mean distance.
     n_failed : int
         Reruns that failed.
+
+    See Also
+    --------
+    cluster_stability : Makes it.
+    subscape.plots.ClusterStabilityDisplay : As a picture.
     """
 
     jaccard: FloatArray
@@ -164,6 +169,11 @@ def cluster_stability(
     Returns
     -------
     ClusterStability
+
+    See Also
+    --------
+    resampling_stability : Makes the reruns.
+    subscape.plots.ClusterStabilityDisplay : As a picture.
 
     References
     ----------

@@ -59,6 +59,11 @@ class StabilityCurve(ShownAsTable):
     draws : array of shape (n_draws, n_settings)
         The bootstrap draws of the values.
 
+    See Also
+    --------
+    lange_stability : One of the methods that make it.
+    subscape.plots.StabilityCurveDisplay : As a picture.
+
     Examples
     --------
     >>> from subscape.finders import SSPC

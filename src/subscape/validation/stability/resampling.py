@@ -68,6 +68,10 @@ def subsamples(
     -------
     list of Sample
 
+    See Also
+    --------
+    resampling_stability : Clusters them.
+
     Examples
     --------
     >>> from subscape.validation import subsamples

@@ -90,6 +90,12 @@ class CIB(AlternativeFinder):
     n_iter_ : int
         Sweeps of the best start.
 
+    See Also
+    --------
+    COALA : By pairs of rows.
+    MAXIMUS : By where clusters lie.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Differences from the paper
     --------------------------
     - Graded features are ours, since bins that have no order find planted views of numbers rarely;

@@ -123,6 +123,12 @@ class MAXIMUS(AlternativeFinder):
     n_iter_ : int
         Rounds of the slowest alternative.
 
+    See Also
+    --------
+    COALA : By pairs of rows.
+    subscape.measures.adco_similarity : The similarity that it keeps small.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Notes
     -----
     Averaged over all matchings of clusters the similarity is the same for all clusterings, so the

@@ -101,6 +101,11 @@ class HARP(SubspaceFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    PROCLUS : With a given number of clusters.
+    DiSH : Clusters inside clusters.
+
     Differences from the paper
     --------------------------
     - The paper stops at a given number of clusters (``cut="level"`` and a number ``n_clusters``).

@@ -104,6 +104,11 @@ class P3C(SubspaceFinder):
     n_iter_ : int
         Rounds of search.
 
+    See Also
+    --------
+    MineClus : Dense boxes.
+    MAFIA : Dense cells.
+
     Notes
     -----
     As in the paper: chi-square marking of bins, cores by Poisson tests, a mixture model that starts

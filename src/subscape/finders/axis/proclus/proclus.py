@@ -117,6 +117,12 @@ class PROCLUS(SubspaceFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    SSPC : Features by how narrow clusters are.
+    LAC : Weights instead of features.
+    ORCLUS : Directions instead of features.
+
     Differences from the paper
     --------------------------
     - The polishing of medoids and the exchange of random ones in between are ours (``refine=False``

@@ -91,6 +91,11 @@ class SSPC(SubspaceFinder):
     scores_ : array of shape (n_clusters, n_features)
         What each feature adds for each cluster (phi_ij), 0 where it is not relevant.
 
+    See Also
+    --------
+    PROCLUS : Medoids and their features.
+    HARP : Without a number of clusters.
+
     Differences from the paper
     --------------------------
     - The paper uses one of the two thresholds: ``chance=None`` is its scheme m,

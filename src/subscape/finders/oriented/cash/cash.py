@@ -106,6 +106,11 @@ class CASH(SubspaceFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    LMCLUS : Flats by random samples.
+    COPAC : Flats by density.
+
     Notes
     -----
     Boxes multiply with the dimension: beyond about ten features the search is a matter of luck.

@@ -127,6 +127,12 @@ class COPAC(SubspaceFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    ERiC : Flats within flats.
+    FourC : Neighbours that agree on a flat, without parting the rows by dimension first.
+    CASH : Without neighbourhoods.
+
     Differences from the paper
     --------------------------
     - ``refine``, the rounds and the choice of the settings (on a sample of ``search_rows``) are

@@ -76,6 +76,13 @@ class KFlats(SubspaceFinder):
         Summed squared distance of the clustered rows to their flats.
     n_iter_ : int
 
+    See Also
+    --------
+    ORCLUS : Clusters tight in directions of their own.
+    SSC : Rows that write each other.
+    subscape.plots.FlatsDisplay : The flats as a picture.
+    subscape.measures.sre : The error that it makes small.
+
     Notes
     -----
     With flats of unequal dimension the larger ones attract rows, since every row is closer to them.

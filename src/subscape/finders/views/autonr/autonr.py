@@ -71,6 +71,11 @@ class AutoNR(ViewFinder):
     cluster_centers_, inertia_, n_iter_
         As for :class:`NrKMeans`.
 
+    See Also
+    --------
+    NrKMeans : The numbers of views and clusters are given.
+    subscape.explore : Tries many finders.
+
     Differences from the paper
     --------------------------
     - The escapes of :class:`NrKMeans` are ours (``n_escapes=0`` is as published).

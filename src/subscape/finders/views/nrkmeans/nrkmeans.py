@@ -89,6 +89,12 @@ class NrKMeans(ViewFinder):
     n_iter_ : int
         Steps of the winning start.
 
+    See Also
+    --------
+    AutoNR : Finds the numbers.
+    SubKMeans : One clustering and its subspace.
+    subscape.plots.ViewsDisplay : The views as a picture.
+
     Notes
     -----
     With ``fit(X, given=...)`` the directions in which the given clusterings differ are set aside
