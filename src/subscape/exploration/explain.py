@@ -92,7 +92,7 @@ class FeatureFact:
 
     See Also
     --------
-    View : The view whose clusters they explain.
+    subscape.exploration.View : The view whose clusters they explain.
     """
 
     feature: str

@@ -344,7 +344,7 @@ class Study:
     --------
     subscape.explore : Makes a study.
     subscape.load_study : Reads one from its folder.
-    View : One way to group the rows.
+    subscape.exploration.View : One way to group the rows.
     subscape.report.write_report : The page of a study.
     """
 

@@ -86,7 +86,7 @@ def save(
     See Also
     --------
     load : Reads the file.
-    write_clusterings : Other formats.
+    subscape.files.write_clusterings : Other formats.
 
     Examples
     --------
@@ -157,8 +157,8 @@ def load(
     See Also
     --------
     save : Writes the file.
-    load_all : Always a list.
-    read_clusterings : Any format.
+    subscape.files.load_all : Always a list.
+    subscape.files.read_clusterings : Any format.
     """
     clusterings, manifest = read_archive(path, max_bytes=max_bytes, limits=limits)
     return clusterings[0] if manifest.get("single") and len(clusterings) == 1 else clusterings
@@ -175,7 +175,7 @@ def load_all(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> lis
     See Also
     --------
     load : One clustering by itself.
-    read_clusterings : Any format.
+    subscape.files.read_clusterings : Any format.
     """
     return read_archive(path, max_bytes=max_bytes)[0]
 

@@ -93,7 +93,7 @@ def read_clusterings(
 
     See Also
     --------
-    read_together : several files about one table, each filling the gaps of the others.
+    subscape.files.read_together : Several files about one table; each fills gaps of the others.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def read_together(
 
     See Also
     --------
-    read_clusterings : One file.
+    subscape.files.read_clusterings : One file.
 
     Examples
     --------
@@ -353,7 +353,7 @@ def write_clusterings(
 
     See Also
     --------
-    read_clusterings : Reads what it wrote.
+    subscape.files.read_clusterings : Reads what it wrote.
     save : The format that keeps everything.
 
     Examples
