@@ -109,9 +109,9 @@ AXIS = (
         overlapping=True, random=False,
         exclusions={"check_clustering": "its 50 rows in two features show no significant interval"},
         published={"search": "exact", "background": "uniform", "min_effect": 0.0, "max_rounds": 1,
-                   "poisson_threshold": 1e-20, "min_size": 1},
+                   "poisson_threshold": 1e-20, "min_cluster_size": 1},
         ours={"search": ("greedy",), "background": (), "min_effect": (), "max_rounds": (),
-              "poisson_threshold": (None,), "min_size": (), "overlap": ()},
+              "poisson_threshold": (None,), "min_cluster_size": (), "overlap": ()},
         trials=(
             Trial("axis-aligned", 2, width=NARROW),
             Trial("chance boxes", 3, width=NARROW),
