@@ -14,7 +14,7 @@ from sklearn.base import clone
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsTable
-from subscape.core.plain_values import frame_of, without_nan
+from subscape.core.plain_values import without_nan
 from subscape.core.prototypes import assign, describe
 from subscape.core.types import FloatArray, IntArray
 from subscape.measures.flats.description_length import description_length
@@ -454,16 +454,6 @@ class Choice(ShownAsTable):
             "sure": self.sure,
             "settings": without_nan(self.to_records()),
         }
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The records as a data frame of pandas, "polars" or "pyarrow".
-
-        Returns
-        -------
-        data frame
-            Of the library asked for.
-        """
-        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         lines = [self.sentence()]

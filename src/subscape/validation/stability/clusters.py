@@ -11,7 +11,7 @@ import numpy as np
 from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import SubscapeError
 from subscape.core.markup import ShownAsTable
-from subscape.core.plain_values import frame_of, without_nan
+from subscape.core.plain_values import without_nan
 from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.runs.store import Run
 from subscape.validation.criteria import DISSOLVED, STABLE
@@ -116,16 +116,6 @@ class ClusterStability(ShownAsTable):
             "distances": without_nan(self.distances.tolist()),
             "jaccard": without_nan(self.jaccard.tolist()),
         }
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The records as a data frame of pandas, "polars" or "pyarrow".
-
-        Returns
-        -------
-        data frame
-            Of the library asked for.
-        """
-        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         head = f"stability {self.whole:.2f} over {len(self.distances)} reruns"
