@@ -34,13 +34,13 @@ class Raw(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """The best attempt, its clusters after settling (None if that was not asked for)."""
+    """The best attempt, its clusters after refinement (None if that was not asked for)."""
 
     attempt: Attempt
     refined: FlatClusters | None
     tried: int
     raw: Raw
-    """The clusters before settling, of all rounds."""
+    """The clusters before refinement, of all rounds."""
 
 
 class Sample(NamedTuple):
@@ -140,9 +140,9 @@ def extended(
 def ended(
     chosen: Chosen, sample: Sample, n: int
 ) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray] | None]:
-    """Labels and dimensions at the end, and before settling (None if nothing was settled).
+    """Labels and dimensions at the end, and before refinement (None if nothing was refined).
 
-    Before settling, rows outside the sample are in no cluster.
+    Before refinement, rows outside the sample are in no cluster.
     """
     if chosen.refined is None:
         return chosen.attempt.labels, chosen.attempt.dims, None

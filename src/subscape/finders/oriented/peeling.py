@@ -118,7 +118,7 @@ def peeled(
 def _with_round(raw: Raw, rows: IndexArray, attempt: Attempt) -> Raw:
     """The clusters that the rounds found so far, and those of one more among some rows.
 
-    Rows that an earlier round had, and settling left as noise, may be found again.
+    Rows that an earlier round had, and refinement left as noise, may be found again.
     """
     labels = raw.labels.copy()
     found = attempt.labels >= 0
