@@ -301,7 +301,7 @@ def feature_votes(
 FIRST_ROUNDS, ROUNDS, PATIENCE = 3, 20, 3
 
 
-class Draft(NamedTuple):
+class ConsensusDraft(NamedTuple):
     """A consensus that a search has come by.
 
     Attributes
@@ -384,7 +384,7 @@ def refined(
         Numbered by their first clusters.
     """
 
-    def search(groups: IndexArray, rounds: int) -> Draft:
+    def search(groups: IndexArray, rounds: int) -> ConsensusDraft:
         return _search(groups, k, similarity, likeness, vote, rounds)
 
     if len(starts) == 1:
@@ -400,18 +400,18 @@ def _search(
     likeness: Likeness,
     vote: Callable[[IndexArray], tuple[FloatArray, FloatArray | None]],
     rounds: int,
-) -> Draft:
-    best: Draft | None = None
+) -> ConsensusDraft:
+    best: ConsensusDraft | None = None
     idle = 0
     groups = renumbered(groups)  # votes that are level go to the lower number
     for _ in range(rounds):
         memberships, weights = vote(groups)
         kept = np.flatnonzero(memberships.sum(axis=1) > 0)
         if not len(kept):  # every row is noise
-            return Draft(groups, k, 1.0)
+            return ConsensusDraft(groups, k, 1.0)
         alike = likeness.to(memberships[kept], None if weights is None else weights[kept])
         distance = float(psi_of(alike, likeness.clusters.starts).mean())
-        draft = Draft(groups, k - len(kept), distance)
+        draft = ConsensusDraft(groups, k - len(kept), distance)
         if best is None or draft.rank < best.rank:
             best, idle = draft, 0
         else:

@@ -27,7 +27,7 @@ from .representations import REPRESENTATIONS, represent
 H_RANGE = (1 / 11, 1.0)
 
 
-class Draft(NamedTuple):
+class MemberDraft(NamedTuple):
     """What one member is to be."""
 
     finder: Any
@@ -104,7 +104,7 @@ def generate(
     tastes = _checked_representations(representations, finders)
     ranges = _ranges(vary, finders)
     drafts = [
-        Draft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
+        MemberDraft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
         for i, seed in enumerate(seed_sequence(random_state).spawn(int(size)))
     ]
     watch = Watch("generate", progress)
@@ -134,7 +134,7 @@ def generate(
 
 
 def _member(
-    X: Any, table: np.ndarray, draft: Draft, ranges: Mapping[str, Any]
+    X: Any, table: np.ndarray, draft: MemberDraft, ranges: Mapping[str, Any]
 ) -> SubspaceClustering:
     rng = np.random.default_rng(draft.seed)
     finder = clone(draft.finder)

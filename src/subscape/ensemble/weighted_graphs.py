@@ -12,7 +12,7 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 from subscape.measures.stacked_clusters import Stack
 
-from .classic import RowMethod, Task, star
+from .classic import CutTask, RowMethod, star
 from .graphs import bipartite_parts, factor_parts
 from .members import Ensemble
 
@@ -87,7 +87,7 @@ class WSPA(_WeightedMethod):
     array([0, 0, 0, 1, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         clusters = task.clusters
         near = nearness(task.X, clusters)[task.rows]
         lengths = np.sqrt(np.add.reduceat(np.square(near), clusters.starts[:-1], axis=1))
@@ -145,7 +145,7 @@ class WBPA(_WeightedMethod):
     array([0, 0, 0, 1, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         links = sparse.csr_array(nearness(task.X, task.clusters)[task.rows])
         if self.partitioner == "metis":
             return task.metis(star(links))

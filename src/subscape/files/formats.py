@@ -40,7 +40,7 @@ from .opensubspace import is_opensubspace, parse_opensubspace, write_opensubspac
 
 __all__ = [
     "FORMATS",
-    "Source",
+    "FileSource",
     "read_clusterings",
     "read_drafts",
     "read_together",
@@ -50,7 +50,7 @@ __all__ = [
 Paths = str | os.PathLike[str]
 
 
-class Source(NamedTuple):
+class FileSource(NamedTuple):
     """A clustering of a file, and what it and its clusters are called there."""
 
     name: str
@@ -115,7 +115,7 @@ def read_clusterings(
 
 def read_together(
     paths: Sequence[Paths], *, shape: tuple[int | None, int | None] | None = None
-) -> list[list[Source]]:
+) -> list[list[FileSource]]:
     """Read the clusterings of several files about one table.
 
     What one file leaves open, the others tell: labels take the features of the rest, cluster lists
@@ -165,7 +165,7 @@ def read_together(
     feature_order = next((c.feature_names for c in every if c.feature_names is not None), None)
     return [
         [
-            Source(
+            FileSource(
                 name,
                 _reordered(clustering, row_order, feature_order),
                 draft.cluster_names or tuple(map(str, range(clustering.n_clusters))),

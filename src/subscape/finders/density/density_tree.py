@@ -17,7 +17,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
 
 from .graph import DensityGraph, Field, density_graph, scales
-from .valleys import Groups, Valleys, valleys_of
+from .valleys import DensityGroups, Valleys, valleys_of
 
 __all__ = ["DensityTree", "Hill", "hills"]
 
@@ -148,7 +148,7 @@ def best_scale(
     seen: set[bytes] = set()
     for field in fields[::STEP]:
         found = hills(graph, field)
-        groups = Groups(graph, found.labels)
+        groups = DensityGroups(graph, found.labels)
         groups.merge(fields, sureness)
         labels = groups.numbered()
         if labels.tobytes() in seen:

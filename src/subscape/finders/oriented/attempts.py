@@ -33,7 +33,7 @@ class Raw(NamedTuple):
     dims: IndexArray
 
 
-class Chosen(NamedTuple):
+class ChosenAttempt(NamedTuple):
     """The best attempt, its clusters after refinement (None if that was not asked for)."""
 
     attempt: Attempt
@@ -43,7 +43,7 @@ class Chosen(NamedTuple):
     """The clusters before refinement, of all rounds."""
 
 
-class Sample(NamedTuple):
+class RowSample(NamedTuple):
     """Some rows of a table, centred, in their order."""
 
     X: FloatArray
@@ -61,13 +61,13 @@ class Sample(NamedTuple):
         return everywhere
 
 
-def sample_of(X: FloatArray, most: int) -> Sample:
+def sample_of(X: FloatArray, most: int) -> RowSample:
     """At most so many rows; always the same ones, so that a table always gives one result."""
     if len(X) <= most:
-        return Sample(X, np.arange(len(X)), 1.0)
+        return RowSample(X, np.arange(len(X)), 1.0)
     places = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False))
     rows = X[places]
-    return Sample(rows - rows.mean(axis=0), places, most / len(X))
+    return RowSample(rows - rows.mean(axis=0), places, most / len(X))
 
 
 def shortest(
@@ -79,7 +79,7 @@ def shortest(
     pieces: bool = False,
     agreement: int | None = None,
     allowed: FlatDims = ANY_DIM,
-) -> Chosen:
+) -> ChosenAttempt:
     """Keep the attempt that describes the rows most briefly.
 
     Parameters
@@ -120,12 +120,12 @@ def shortest(
         if agreeing == agreement or watch.out_of_time():
             break
     chosen = best[1]  # type: ignore[index]
-    return Chosen(chosen, best[2], tried, Raw(chosen.labels, chosen.dims))  # type: ignore[index]
+    return ChosenAttempt(chosen, best[2], tried, Raw(chosen.labels, chosen.dims))  # type: ignore[index]
 
 
 def extended(
     X: FloatArray,
-    sample: Sample,
+    sample: RowSample,
     labels: IndexArray,
     min_size: int,
     watch: Watch,
@@ -138,7 +138,7 @@ def extended(
 
 
 def ended(
-    chosen: Chosen, sample: Sample, n: int
+    chosen: ChosenAttempt, sample: RowSample, n: int
 ) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray] | None]:
     """Labels and dimensions at the end, and before refinement (None if nothing was refined).
 

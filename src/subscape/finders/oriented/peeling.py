@@ -9,7 +9,7 @@ import numpy as np
 from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.progress import Watch
 
-from .attempts import Attempt, Chosen, Raw
+from .attempts import Attempt, ChosenAttempt, Raw
 from .description import ANY_DIM, Description, FlatDims
 from .flat_refinement import FlatClusters, refine_flats
 
@@ -32,7 +32,7 @@ def peeled(
     *,
     flat_first: bool = True,
     allowed: FlatDims = ANY_DIM,
-) -> Chosen:
+) -> ChosenAttempt:
     """Add clusters as long as the description of all rows gets shorter.
 
     Flats of different density need different settings, and no single one finds them all. A ladder
@@ -112,7 +112,7 @@ def peeled(
         raw = _with_round(raw, np.flatnonzero(best.labels < 0), thick[0])
         kept, best = thick[0] if kept is None else kept, thick[1]
     reported = first if kept is None else kept
-    return Chosen(reported, best, tried, raw)  # type: ignore[arg-type]
+    return ChosenAttempt(reported, best, tried, raw)  # type: ignore[arg-type]
 
 
 def _with_round(raw: Raw, rows: IndexArray, attempt: Attempt) -> Raw:

@@ -389,7 +389,7 @@ def _numbers(given: Any, what: str) -> NDArray[Any]:
     return array
 
 
-class Placed(NamedTuple):
+class BinnedRows(NamedTuple):
     """A table's values with the bins they fall into, and its clustering."""
 
     values: NDArray[Any] | Blocks
@@ -399,7 +399,7 @@ class Placed(NamedTuple):
 
 def placed(
     X: Any, clustering: Any, bins: Any, binning: str, nominal: Iterable[Any] | None, missing: str
-) -> Placed:
+) -> BinnedRows:
     """Read a table and its clustering and find the bins; see :meth:`DensityProfile.of`."""
     check_choice("binning", binning, BINNINGS)
     check_choice("missing", missing, MISSING)
@@ -421,7 +421,7 @@ def placed(
         # Bins that were made from the table have looked at its values already.
         refuse_bad_values(found, "bin" if made.missing_bin else missing)
     made, values = made.place(found)
-    return Placed(values, made, given)
+    return BinnedRows(values, made, given)
 
 
 def _is_finite(values: NDArray[Any] | Blocks) -> bool:

@@ -17,7 +17,7 @@ from .fitting import (
     AnyPart,
     FittedFlat,
     Numbers,
-    Plan,
+    PassPlan,
     WholePart,
     clustering_of,
     fit_flats,
@@ -288,7 +288,7 @@ def fitted_parts(
 
 
 def _fitted(
-    table: Numbers, given: SubspaceClustering, plan: Plan
+    table: Numbers, given: SubspaceClustering, plan: PassPlan
 ) -> tuple[list[AnyPart], list[FittedFlat], int]:
     """Rows and flats of the clusters and, last, of the noise; and the rows of the noise."""
     parts, lonely = parts_of(given), noise_part(given)

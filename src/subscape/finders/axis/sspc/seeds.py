@@ -93,7 +93,7 @@ class Group(NamedTuple):
     score: float
 
 
-class Cell(NamedTuple):
+class GridCell(NamedTuple):
     """A cell of a grid: its features, the bin of every row in each of them, and its own bins."""
 
     dims: IntArray
@@ -224,7 +224,7 @@ class _Draw:
         for weight in weights * (self.n_grids * (PRIVATE_GRIDS if free is None else 1)):
             dims = self._dims(weight)
             bins, start, counts = self._grid(dims, centre, everyone if free is None else free)
-            cells.append(Cell(dims, bins, peak(counts, start)))
+            cells.append(GridCell(dims, bins, peak(counts, start)))
         if free is None:
             return self._best(cells, hint, everyone)
         return self._best(cells, Hints(NOTHING, hint.dims), free)
@@ -239,7 +239,7 @@ class _Draw:
             bins, _, counts = self._grid(dims, self.low, everyone)
             for cell in np.argsort(-counts, axis=None, kind="stable")[:FULLEST]:
                 at = tuple(int(b) for b in np.unravel_index(cell, counts.shape))
-                cells.append(Cell(dims, bins, at))
+                cells.append(GridCell(dims, bins, at))
         return self._best(cells, hint, everyone)
 
     def _grid(
@@ -257,13 +257,13 @@ class _Draw:
         counts = np.bincount(keys, minlength=int(np.prod(shape))).reshape(shape)
         return bins, tuple(start.tolist()), counts
 
-    def _best(self, cells: list[Cell], hint: Hints, free: BoolArray) -> list[Group]:
+    def _best(self, cells: list[GridCell], hint: Hints, free: BoolArray) -> list[Group]:
         """The cells whose rows score most as a cluster and are most like the known rows."""
         groups = [_group(self.Z, self._inside(cell, free), hint) for cell in cells]
         groups.sort(key=lambda group: -group.score)
         return groups[:FULLEST]
 
-    def _inside(self, cell: Cell, free: BoolArray) -> IntArray:
+    def _inside(self, cell: GridCell, free: BoolArray) -> IntArray:
         """Rows of a cell, made wider in the features that don't matter.
 
         Whatever lies in a cell is narrow in the features of the grid. So each of them is judged by

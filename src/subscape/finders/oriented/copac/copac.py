@@ -15,7 +15,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
 from subscape.finders.oriented.attempts import (
     Attempt,
-    Sample,
+    RowSample,
     ended,
     extended,
     sample_of,
@@ -66,7 +66,7 @@ class LocalFlats(NamedTuple):
         return float(np.sqrt(np.median(across[proper]))) if proper.any() else 0.0
 
 
-class Setting(NamedTuple):
+class COPACSetting(NamedTuple):
     """What a run of COPAC is told."""
 
     n_neighbors: int
@@ -225,7 +225,9 @@ class COPAC(SubspaceFinder):
             min_samples_=setting.min_samples, explained_variance_=setting.explained,
         )  # fmt: skip
 
-    def _attempt(self, X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
+    def _attempt(
+        self, X: FloatArray, local: LocalFlats, setting: COPACSetting, watch: Watch
+    ) -> Attempt:
         """The clusters of the paper; rows need not agree on the directions of their flats."""
         return flat_clusters(X, local, setting, 1.0, watch)
 
@@ -238,7 +240,7 @@ class COPAC(SubspaceFinder):
         )  # fmt: skip
         return found
 
-    def _sizes(self, sample: Sample) -> list[int]:
+    def _sizes(self, sample: RowSample) -> list[int]:
         """How many rows may tell a flat in a sample."""
         n, p = sample.X.shape
         sizes = [max(size, p + 2) for size in NEIGHBOURS]
@@ -249,7 +251,7 @@ class COPAC(SubspaceFinder):
 
     def _settings(
         self, X: FloatArray, k: int, share: float
-    ) -> Iterator[tuple[Setting, LocalFlats]]:
+    ) -> Iterator[tuple[COPACSetting, LocalFlats]]:
         """Settings to try on some rows, the smallest radius first, with the flats they ask for."""
         local = local_flats(X, min(k, len(X)))
         size = max(2, k // 2)
@@ -260,9 +262,9 @@ class COPAC(SubspaceFinder):
         for factor in SPREADS if self.eps == "auto" else (None,):
             for explained in shares:
                 eps = float(self.eps) if factor is None else factor * spreads[explained]
-                yield Setting(k, explained, eps, size), local
+                yield COPACSetting(k, explained, eps, size), local
 
-    def _scaled(self, setting: Setting, sample: Sample) -> Setting:
+    def _scaled(self, setting: COPACSetting, sample: RowSample) -> COPACSetting:
         """The same neighbourhoods among all rows as in the sample."""
         k, size = round(setting.n_neighbors / sample.share), self.min_samples
         if self.n_neighbors != "auto":
@@ -290,7 +292,7 @@ def local_flats(X: FloatArray, k: int) -> LocalFlats:
 
 
 def flat_clusters(
-    X: FloatArray, local: LocalFlats, setting: Setting, delta: float, watch: Watch
+    X: FloatArray, local: LocalFlats, setting: COPACSetting, delta: float, watch: Watch
 ) -> Attempt:
     """Clusters among the rows of each local dimension below p, with directions up to ``delta``."""
     n, p = X.shape
