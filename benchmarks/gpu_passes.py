@@ -22,7 +22,7 @@ from subscape.arrays.weighted_kmeans import nearest_weighted
 from subscape.finders import LAC, KFlats
 from subscape.finders.base import Watch
 from subscape.finders.oriented.flats import Flat
-from subscape.finders.oriented.kflats.descent import Fit, finish_on_all_rows
+from subscape.finders.oriented.kflats.descent import FlatsFit, finish_on_all_rows
 from subscape.finders.oriented.kflats.rows import closest_flats_on_device, flat_sums_on_device
 from subscape.measures import DensityProfile, intersection_table, sre
 from subscape.measures.flats.fitting import Part, covariance_of
@@ -101,7 +101,7 @@ def passes(device, quick, seconds, bandwidth, rate):
     )
     flats = [Flat(c, b) for c, b in zip(here.centres, here.bases, strict=True)]
     half = n * p * (p + 1)
-    begin, dims = Fit(flats, np.zeros(0, np.int64), 0.0, 0), [FLAT_DIM] * K
+    begin, dims = FlatsFit(flats, np.zeros(0, np.int64), 0.0, 0), [FLAT_DIM] * K
     watch = Watch("KFlats", None, None)
     row(
         f"KFlats, {K} flats of dimension {FLAT_DIM}, assign and sum",

@@ -29,7 +29,7 @@ from sklearn.decomposition import PCA
 
 from subscape.datasets import load_real, planted_views
 from subscape.finders import AutoNR, NrKMeans
-from subscape.finders.views.nrkmeans.search import Task, random_start, seeded
+from subscape.finders.views.nrkmeans.search import ViewSearch, random_start, seeded
 from subscape.measures import adjusted_rand_score, normalized_mutual_info_score
 
 try:
@@ -84,7 +84,7 @@ def same_start(quick):
         d, sizes = PLANTED[seed % len(PLANTED)]
         X, _ = planted_views(1000, d, n_clusters=sizes, random_state=900 + seed)
         middle = X.mean(axis=0)
-        task = Task.of(X - middle, sizes, True)
+        task = ViewSearch.of(X - middle, sizes, True)
         rng = np.random.default_rng(seed)
         used = np.linalg.qr(rng.normal(size=(d, sum(sizes) - len(sizes))))[0]
         start = seeded(
@@ -122,7 +122,7 @@ def per_step(quick):
     X, _ = planted_views(n, d, n_clusters=sizes, random_state=1)
     X = X - X.mean(axis=0)
     single = X.astype(np.float32)
-    start = random_start(Task.of(X, sizes, True), np.random.default_rng(0))
+    start = random_start(ViewSearch.of(X, sizes, True), np.random.default_rng(0))
 
     def each_step(run):
         """Seconds of a step; what does not depend on the number of steps cancels."""
@@ -130,7 +130,7 @@ def per_step(quick):
         return (second - first) / max(more - done, 1)
 
     def ours(table):
-        task = Task.of(table, sizes, True)
+        task = ViewSearch.of(table, sizes, True)
 
         def run(limit):
             spent, found = timed(lambda: task.run(start, limit))

@@ -35,7 +35,7 @@ from subscape.ensemble.weighted_graphs import nearness
 from subscape.finders import LAC
 from subscape.measures import lac_weights, psi_projective
 from subscape.measures.projective import nmi_table
-from subscape.measures.stacked import similarities, stack
+from subscape.measures.stacked_clusters import similarities, stack
 
 SIDES = {"of": "both", "o": "objects", "f": "features"}
 TABLES = {

@@ -31,7 +31,7 @@ from pce_tables import Results, all_methods, beside_paper, by_table, changed, me
 
 from subscape.arrays.tanimoto import products, projective_similarities
 from subscape.ensemble import ClusterBasedPCE, generate
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 RESULTS = Path(__file__).parent / "results"
 QUICK = ("Iris", "Wine", "Glass", "Ecoli")

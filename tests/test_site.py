@@ -87,6 +87,35 @@ def test_whatever_returns_something_says_what(site):
     assert silent == []
 
 
+def see_also(value):
+    """What the section *See Also* of a text names, or None if there is no such section."""
+    found = re.search(r"^See Also\n-+\n(.+?)(?=\n\n|\Z)", inspect.getdoc(value) or "", re.M | re.S)
+    return found and re.findall(r"^([\w.]+)(?: :|$)", found[1], re.MULTILINE)
+
+
+def is_there(name, beside):
+    """Whether there is something of this name, by its full path or in the same package."""
+    package, _, last = name.rpartition(".")
+    try:
+        return hasattr(importlib.import_module(package or beside.rpartition(".")[0]), last)
+    except ImportError:
+        return False
+
+
+def test_public_names_say_what_to_see_next(site):
+    public = {
+        name: value
+        for name, value in site["reference"].everything().items()
+        if inspect.isfunction(value)
+        or (inspect.isclass(value) and not issubclass(value, BaseException))
+    }
+    assert len(public) > 250
+    assert [name for name, value in public.items() if not see_also(value)] == []
+    gone = [(name, other) for name, value in public.items() for other in see_also(value)
+            if not is_there(other, name)]  # fmt: skip
+    assert gone == []
+
+
 def test_a_text_without_the_section_would_be_seen():
     class Result:
         def told(self) -> int:

@@ -11,9 +11,9 @@ nothing:
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from subscape.lazy import lazy_names
 from subscape.version import __version__
 
 if TYPE_CHECKING:
@@ -62,26 +62,16 @@ _SUBMODULES = (
     "tl",
     "validation",
 )
-_HOME = {
-    "core": (
-        "AxisSubspaces OrientedSubspaces SubspaceClustering WeightedSubspaces assign describe"
-    ),
-    "exploration": "Study explore load_study",
-    "files": "load save",
-    "tables": "Table",
-}
-_PACKAGE = {name: package for package, names in _HOME.items() for name in names.split()}
 
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return importlib.import_module(f"subscape.{name}")
-    if name not in _PACKAGE:
-        raise AttributeError(f"module 'subscape' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"subscape.{_PACKAGE[name]}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_SUBMODULES})
+__getattr__, __dir__, _ = lazy_names(
+    __name__,
+    {
+        "core": (
+            "AxisSubspaces OrientedSubspaces SubspaceClustering WeightedSubspaces assign describe"
+        ),
+        "exploration": "Study explore load_study",
+        "files": "load save",
+        "tables": "Table",
+    },
+    _SUBMODULES,
+)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 
 def lazy_names(
-    package: str, homes: Mapping[str, str]
+    package: str, homes: Mapping[str, str], modules: Collection[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """What a package needs to offer names without importing their modules.
 
@@ -18,6 +18,8 @@ def lazy_names(
         The package's ``__name__``.
     homes : mapping from module to names
         Modules relative to the package, each with its names, separated by blanks.
+    modules : names
+        Modules of the package that are there without being imported by the user.
 
     Returns
     -------
@@ -33,11 +35,13 @@ def lazy_names(
     home = {name: module for module, names in homes.items() for name in names.split()}
 
     def load(name: str) -> Any:
+        if name in modules:
+            return importlib.import_module(f"{package}.{name}")
         if name not in home:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{package}.{home[name]}"), name)
 
     def names() -> list[str]:
-        return sorted({*vars(importlib.import_module(package)), *home})
+        return sorted({*vars(importlib.import_module(package)), *home, *modules})
 
     return load, names, sorted(home)

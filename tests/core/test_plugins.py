@@ -13,6 +13,7 @@ from subscape.cli.main import cli
 from subscape.core import plugins as plugin_module
 from subscape.core.errors import SubscapeError
 from subscape.core.plugins import PluginWarning
+from subscape.exploration import make_plan
 from subscape.finders import catalogue
 from subscape.measures import registry
 from subscape.testing import check_finder
@@ -21,7 +22,7 @@ CODE = """
     import numpy as np
     from subscape.core.clustering import SubspaceClustering
     from subscape.finders.base import Found, SubspaceFinder
-    from subscape.finders.catalogue import Entry
+    from subscape.finders.catalogue import Entry, Trial
     from subscape.measures import label_error
     from subscape.measures.registry import EVERY_KIND, Measure
 
@@ -36,6 +37,7 @@ CODE = """
         name="StrangerHalves", home="stranger_package", role="finder", kind="axis",
         sentence="two halves along the first feature", cost="n", doi="10.0000/none",
         reference="A. Stranger. Halves, 2026", random=False, published=None,
+        trials=(Trial("axis-aligned", 9, width=(2, 50)),),
     )
 
     def stranger_distance(a, b):
@@ -95,6 +97,17 @@ def test_a_finder_is_found_listed_and_run(installed, tmp_path):
     )
     assert run.exit_code == 0, run.output
     assert (tmp_path / "found.subscape").exists()
+
+
+def test_explore_tries_a_finder_that_says_when(installed):
+    def tried(n_columns):
+        plan = make_plan(300, n_columns, n_columns, effort="quick")
+        return {rung.name for rung in plan.rungs for e in rung.entries if "Stranger" in e.finder}
+
+    assert tried(12) == set()
+    installed(finders={"StrangerHalves": "stranger_package:FINDER"})
+    assert tried(12) == {"axis-aligned"}
+    assert tried(51) == set()
 
 
 def test_a_finder_of_another_package_can_be_checked_by_our_suite(installed):

@@ -27,7 +27,7 @@ from subscape.ensemble.graphs import bipartite_parts, factor_parts, metis_parts,
 from subscape.ensemble.voting import ballot
 from subscape.ensemble.weighted_graphs import nearness
 from subscape.measures import adjusted_rand_score, lac_weights
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 GRAPHS = [CSPA, HGPA, MCLA, HBGF]
 BOTH = ["spectral", "metis"]

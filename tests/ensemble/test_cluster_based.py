@@ -12,7 +12,7 @@ from subscape.datasets import planted_oriented
 from subscape.ensemble import ClusterBasedPCE, Ensemble
 from subscape.ensemble.metaclusters import METHODS, cut, medoid_groups, metaclusters, tree
 from subscape.measures import adjusted_rand_score, lac_weights, psi_projective
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 
 @pytest.mark.parametrize("distance", ["tanimoto", "fast"])

@@ -139,7 +139,7 @@ def test_level_votes_of_rows_in_several_clusters_stay_level():
     """A row in three clusters of one member gives each a third, as exactly as a third is."""
     spread = SubspaceClustering(np.ones((3, 3), bool), np.ones((3, 1), bool))
     from subscape.ensemble.voting import ballot, count_votes
-    from subscape.measures.stacked import stack
+    from subscape.measures.stacked_clusters import stack
 
     clusters = stack([spread, *([SubspaceClustering.from_labels([0, 1, 2])] * 2)], features=False)
     votes = count_votes(ballot(clusters), clusters, np.array([0, 1, 1, 2, 2, 0, 2, 2, 0]), 3)
@@ -179,7 +179,7 @@ class TestMessages:
         with pytest.raises((TypeError, ValueError), match=text):
             generate(planted[0], size=2, vary=vary)
 
-    def test_flavours(self, planted):
+    def test_representations(self, planted):
         with pytest.raises(TypeError, match="representations must be names"):
             generate(planted[0], size=2, representations=3)
 

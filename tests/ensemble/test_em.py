@@ -12,7 +12,7 @@ from subscape.ensemble import EMPCE
 from subscape.ensemble.em import descend, deviations, meeting_alpha, row_statistics
 from subscape.ensemble.voting import ballot
 from subscape.measures import adjusted_rand_score, lac_weights
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 from subscape.parallel.progress import Watch
 
 

@@ -15,7 +15,7 @@ from subscape.measures import lac_weights
 LAC3 = LAC(3, n_init=1, init="random")
 
 
-def test_four_flavours_in_turn():
+def test_four_representations_in_turn():
     X = np.random.default_rng(0).random((100, 4))  # no gaps, so that soft memberships are soft
     for i, member in enumerate(generate(X, LAC3, 8, random_state=0)):
         rows, features = REPRESENTATIONS[i % 4].split("-")
@@ -118,7 +118,7 @@ class TestFlavours:
         np.testing.assert_allclose(soft[:, labels >= 0].sum(axis=0), 1)
         assert (soft.argmax(axis=0)[labels >= 0] == labels[labels >= 0]).mean() > 0.95
 
-    def test_hard_flavours_of_soft_clusterings(self, planted):
+    def test_hard_representations_of_soft_clusterings(self, planted):
         X, truth = planted
         soft = SubspaceClustering(softened(X, truth), truth.subspaces)
         hard = represent(X, soft, "hard-equal")

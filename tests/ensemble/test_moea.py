@@ -13,7 +13,7 @@ from subscape.ensemble import MOEAPCE
 from subscape.ensemble.moea import (
     Archive,
     Judge,
-    Solution,
+    ParetoSolution,
     crossed,
     from_member,
     mutated,
@@ -21,7 +21,7 @@ from subscape.ensemble.moea import (
     random_solution,
 )
 from subscape.measures import adjusted_rand_score, psi_features, psi_objects
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +74,7 @@ def test_its_objectives_don_t_see_swapped_subspaces():
     member = SubspaceClustering(gamma, WeightedSubspaces(delta))
     clusters = stack([member])
     judge = Judge(clusters.memberships, clusters)
-    solutions = [Solution(gamma, delta), Solution(gamma, delta[::-1].copy())]
+    solutions = [ParetoSolution(gamma, delta), ParetoSolution(gamma, delta[::-1].copy())]
     np.testing.assert_allclose(judge(solutions), 0, atol=1e-12)
 
 

@@ -16,7 +16,7 @@ from subscape.ensemble.cluster_based import Likeness
 from subscape.ensemble.metaclusters import member_groups, representatives
 from subscape.finders import LAC
 from subscape.measures import psi_projective
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 
 def drawn(rng, k, rows=12, features=4, hard=False):

@@ -10,7 +10,7 @@ from subscape.core.errors import ShapeMismatchError
 from subscape.ensemble import consensus_rows
 from subscape.ensemble.rows import mean_rand
 from subscape.measures import adjusted_rand_score
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 
 def test_flipped_copies_of_a_truth_give_it_back(flipped):

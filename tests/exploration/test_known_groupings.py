@@ -7,8 +7,8 @@ from sklearn.datasets import make_blobs
 from sklearn.metrics import adjusted_rand_score
 
 from subscape.core import SubspaceClustering
-from subscape.exploration import known as known_module
-from subscape.exploration.known import known_groupings, leiden_groupings
+from subscape.exploration import known_groupings as known_module
+from subscape.exploration.known_groupings import known_groupings, leiden_groupings
 from subscape.tables import Table
 
 from .conftest import small_job

@@ -10,6 +10,7 @@ from sklearn.metrics import adjusted_rand_score
 from sklearn.naive_bayes import GaussianNB
 
 from subscape.core.clustering import SubspaceClustering
+from subscape.core.prototypes import assign, describe
 from subscape.exploration import assess, exploration, load_study
 from subscape.exploration.assess import NullScores, null_score, view_stability
 from subscape.exploration.clouds import Clouds, ladder
@@ -231,6 +232,16 @@ def test_the_rule_is_that_of_the_textbook():
     missing[:, 1] = np.nan
     zeroed = np.nan_to_num(missing)
     np.testing.assert_array_equal(rule(missing)[1], rule(zeroed)[1])
+
+
+def test_the_rule_assigns_in_the_directions_of_the_view():
+    rng = np.random.default_rng(1)
+    labels = rng.choice([-1, 0, 1, 2], 400, p=[0.1, 0.5, 0.3, 0.1])
+    X = 3.0 * np.eye(5)[labels] + rng.normal(size=(400, 5))
+    rule = learn(X, labels)
+    numbers, clusters = np.unique(labels, return_inverse=True)
+    placed = assign(X @ rule.basis, describe(X @ rule.basis, clusters), noise=False)
+    np.testing.assert_array_equal(rule(X)[0], numbers[placed])
 
 
 def test_the_rule_of_neighbours_takes_the_nearest():

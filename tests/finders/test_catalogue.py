@@ -16,8 +16,16 @@ from sklearn.base import ClusterMixin, clone
 
 import subscape
 from subscape.core.errors import SubscapeError
-from subscape.finders import DOC, PROCLUS, ResidualKMeans
-from subscape.finders.catalogue import CATALOGUE, ROLES, entry_of, find, of_role
+from subscape.finders import DOC, PROCLUS
+from subscape.finders.catalogue import (
+    CATALOGUE,
+    EFFORTS,
+    ROLES,
+    entry_of,
+    find,
+    of_role,
+    tried_in,
+)
 from subscape.testing.finders import example_table
 
 SOURCES = Path(subscape.__file__).parent
@@ -66,8 +74,16 @@ def names_in(node: ast.AST) -> set[str]:
     return {name for name in said if isinstance(name, str)} & set(CATALOGUE)
 
 
+def called_in(tree: ast.AST) -> set[str]:
+    """Finders that are passed by name, one call after another: a list as well."""
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    said = [each for call in calls for each in (*call.args, *(k.value for k in call.keywords))]
+    return {each.value for each in said if isinstance(each, ast.Constant)} & set(CATALOGUE)
+
+
 def lists_in(text: str) -> list[set[str]]:
-    found = [names_in(node) for node in ast.walk(ast.parse(text))]
+    tree = ast.parse(text)
+    found = [called_in(tree), *(names_in(node) for node in ast.walk(tree))]
     return [names for names in found if len(names) >= 3]
 
 
@@ -86,6 +102,7 @@ def may_list(path: Path) -> bool:
         "refs = {'PROCLUS': 1, 'LAC': 2, 'P3C': 3}",
         "all = [PROCLUS, LAC, CSPA]",
         "homes = {'axis': 'PROCLUS P3C DOC'}",
+        "plan = [Run('LAC')]\nplan += [Run('P3C', k) for k in (2, 3)]\nlast = Run(name='DOC')",
     ],
 )
 def test_a_list_of_finders_is_recognised(text):
@@ -121,6 +138,21 @@ def test_an_entry_is_complete(entry):
 @pytest.mark.parametrize("entry", OWN.values(), ids=OWN)
 def test_the_docstring_names_the_paper(entry):
     assert entry.doi in entry.load().__doc__
+
+
+def test_what_explore_tries_can_be_made():
+    rungs = ("clouds", "views", "axis-aligned", "boxes", "oriented", "asked", "chance boxes")
+    tried = [each for rung in rungs for each in tried_in(rung)]
+    assert len(tried) == sum(len(entry.trials) for entry in CATALOGUE.values())
+    for rung in rungs:
+        ranks = [trial.rank for _, trial in tried_in(rung)]
+        assert ranks == list(range(len(ranks)))
+    for entry, trial in tried:
+        assert trial.efforts and set(trial.efforts) <= set(EFFORTS)
+        assert trial.columns in ("all", "numeric", "directions")
+        for settings in trial.settings([2, 3], 200):
+            assert set(settings) <= set(entry.make().get_params())
+            assert not entry.needs_k or trial.numbers in settings
 
 
 def test_a_misspelt_finder_gets_a_hint():
@@ -210,9 +242,11 @@ def test_a_subclass_is_published_as_its_base():
 
 
 def test_what_is_in_no_paper_has_no_published_version():
-    assert [name for name in OWN if name not in IN_PAPERS] == ["ResidualKMeans"]
-    with pytest.raises(SubscapeError, match="no paper describes ResidualKMeans"):
-        ResidualKMeans.as_published()
+    others = {name: entry for name, entry in OWN.items() if name not in IN_PAPERS}
+    assert "ResidualKMeans" in others
+    for name, entry in others.items():
+        with pytest.raises(SubscapeError, match=f"no paper describes {name}"):
+            entry.load().as_published()
 
 
 FINDERS = {

@@ -148,11 +148,11 @@ def test_new_rows_for_kflats(flats, passes):
 def test_a_flat_that_runs_empty_starts_anew(flats):
     from subscape.finders.base import Watch
     from subscape.finders.oriented.flats import Flat
-    from subscape.finders.oriented.kflats.descent import Fit, finish_on_all_rows
+    from subscape.finders.oriented.kflats.descent import FlatsFit, finish_on_all_rows
 
     X = flats - flats.mean(axis=0)
     far = Flat(np.full(5, 1e4), np.eye(5)[:, :1])
-    start = Fit([Flat(np.zeros(5), np.eye(5)[:, :1]), far], np.zeros(0, np.int64), 0.0, 0)
+    start = FlatsFit([Flat(np.zeros(5), np.eye(5)[:, :1]), far], np.zeros(0, np.int64), 0.0, 0)
     arguments = X[:400], start, [1, 1], 0, 20, Watch("KFlats", None, None)
     here = finish_on_all_rows(as_blocks(X), *arguments)
     there = finish_on_all_rows(as_blocks(tensor(X)), *arguments)

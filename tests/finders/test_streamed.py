@@ -241,7 +241,7 @@ class TestSettling:
         X -= X.mean(axis=0)
         far = flat_descent.Flat(np.full(2, 1e3), np.zeros((2, 0)))
         near = flat_descent.Flat(X[0], np.zeros((2, 0)))
-        start = flat_descent.Fit([near, far], np.zeros(0, np.int64), 0.0, 1)
+        start = flat_descent.FlatsFit([near, far], np.zeros(0, np.int64), 0.0, 1)
         watch = flat_descent.Watch()
         fit = flat_descent.finish_on_all_rows(X, X[::7], start, [0, 0], 0, 50, watch)
         np.testing.assert_array_equal(np.bincount(fit.labels), [700, 700])
@@ -254,7 +254,7 @@ class TestSettling:
         X -= X.mean(axis=0)
         dims = [2, 1, 2]
         flats = [flat_descent.seed_flat(X, dim, rng) for dim in dims]
-        start = flat_descent.Fit(flats, np.zeros(0, np.int64), 0.0, 0)
+        start = flat_descent.FlatsFit(flats, np.zeros(0, np.int64), 0.0, 0)
         fit = flat_descent.finish_on_all_rows(X, X[::3], start, dims, 0, 50, flat_descent.Watch())
         whole = flat_descent.descend(X, flats, dims, 0, 50)
         assert fit.n_iter > 3

@@ -359,6 +359,16 @@ FINDERS: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
     "DiSH": (AXIS, {}, {"search": "greedy", "overlap": True, "eps": 0.1}),
     "FastDOC": ((*AXIS, "holes"), {}, {"n_clusters": 3, "refine": False, "strict": True}),
     "HARP": (AXIS, {}, {"n_clusters": 3, "cut": "level", "refine": False, "noise": False}),
+    "DensityTree": (
+        ("columns", "views", "uniform"),
+        {},
+        {"n_neighbors": 8, "sureness": 0.3, "noise": True},
+    ),
+    "LatentClasses": (
+        ("bits", "boxes", "holes"),
+        {"n_init": 4},
+        {"n_clusters": 3, "criterion": "bic", "n_init": 2},
+    ),
     "Leiden": (
         ("boxes", "wide", "uniform"),
         {},

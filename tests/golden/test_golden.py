@@ -9,11 +9,14 @@ from __future__ import annotations
 import importlib.util
 import json
 import platform
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from subscape.finders.catalogue import of_role
 
 _PLACE = Path(__file__).with_name("record.py")
 _SPEC = importlib.util.spec_from_file_location("golden_record", _PLACE)
@@ -48,6 +51,13 @@ GROUPS = sorted({group(name) for name in KNOWN})
 def test_every_case_is_recorded():
     """A new case needs a record, and no case may vanish."""
     assert set(record.CASES) == set(KNOWN)
+
+
+def test_every_finder_has_a_case():
+    """Of the catalogue; only baselines are not ours to hold on to."""
+    recorded = {part for name in KNOWN for part in re.split("[/ ]", name)}
+    ours = of_role("finder", "views", "alternative", "consensus")
+    assert set(ours) - recorded == set(), "add a case to tests/golden/record.py, and record it"
 
 
 @pytest.fixture(scope="module")

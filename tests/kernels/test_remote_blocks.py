@@ -201,7 +201,7 @@ def test_other_build_on_a_worker_is_refused(client, table, monkeypatch):
 
 def test_workers_are_asked_before_any_work(client, table, monkeypatch):
     monkeypatch.setattr(place, "_CHECKED", set())
-    monkeypatch.setattr(place, "VERSION_THERE", "__import__('no_such_package')")
+    monkeypatch.setattr(place, "WORKER_VERSION", "__import__('no_such_package')")
     with pytest.raises(
         SubscapeError, match=r"would not give the same results.* there is none.*install subscape=="
     ):

@@ -41,6 +41,7 @@ def test_claimed_property_holds(name, prop):
 
 @pytest.mark.parametrize(("name", "prop"), LACKING)
 def test_lacking_property_has_a_counterexample(name, prop):
+    assert (name, prop) in COUNTEREXAMPLES, "give one in tests/measures/counterexamples.py"
     assert BREAKS[prop](Distance(find(name)), *COUNTEREXAMPLES[name, prop])
 
 

@@ -19,7 +19,7 @@ from subscape.runs import Task, run_all
 from subscape.validation import cluster_stability, resampling_stability, subsamples
 from subscape.validation.stability.comparison import Comparison, Sampled, distance, recovery
 from subscape.validation.stability.curves import bootstrap_pairs
-from subscape.validation.stability.resampling import settings_of, splits
+from subscape.validation.stability.resampling import halves_and_samples, settings_of, splits
 from subscape.validation.stability.subsampling import most_stable
 
 BLOBS = make_blobs(90, centers=[[0, 0], [12, 0], [0, 12]], random_state=0)[0]
@@ -58,6 +58,18 @@ def test_splits_part_the_rows(n, share, seed):
         assert len(learning.rows) and len(test.rows)
         assert (learning.columns == test.columns).all()
         assert len(learning.columns) == 4
+
+
+@given(st.integers(2, 40), st.integers(0, 4), st.integers(0, 5))
+def test_halves_part_the_rows_and_samples_take_their_share(n, n_samples, seed):
+    first, second, *samples = halves_and_samples(n, n_samples, random_state=seed)
+    assert sorted([*first, *second]) == list(range(n))
+    assert len(first) == n // 2 and len(samples) == n_samples
+    for rows in (first, second, *samples):
+        assert (np.diff(rows) > 0).all()
+    for rows in samples:
+        assert len(rows) == max(1, int(0.7 * n))
+        assert 0 <= rows.min() <= rows.max() < n
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ from subscape.validation import (
     prediction_strength,
 )
 from subscape.validation.stability.lange import strength
-from subscape.validation.stability.overlapping import _last_agreeing, _local_maxima, merit
+from subscape.validation.stability.model_explorer import _last_agreeing, _local_maxima, merit
 from subscape.validation.stability.transfer import RULES
 
 BLOBS = make_blobs(120, centers=[[0, 0], [12, 0], [0, 12]], random_state=0)[0]

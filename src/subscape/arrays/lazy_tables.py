@@ -164,13 +164,28 @@ class FragmentRows(NamedTuple):
         return block
 
 
-class DatasetSource:
+class _SourceOfParts:
+    """Parts that are read one after the other, wherever the work is done."""
+
+    cells_together = ParquetSource.cells_together
+    _parts: Sequence[Any]
+
+    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
+        for part in self._parts:
+            yield from part.chunks(size)
+
+    def take(self, rows: IndexArray) -> None:
+        return None
+
+    def graph(self) -> dict[Any, Any]:
+        return {}
+
+
+class DatasetSource(_SourceOfParts):
     """A data set of pyarrow: files in any folders and formats that it reads, in its order.
 
     The folders of a partitioned data set (``year=2024/``) are columns, if they are numbers.
     """
-
-    cells_together = ParquetSource.cells_together
 
     def __init__(self, dataset: Any) -> None:
         import pyarrow as pa
@@ -197,16 +212,6 @@ class DatasetSource:
     def lengths(self) -> list[int]:
         """Rows of each row group, or of each file without such."""
         return [part.stop for part in self._parts]
-
-    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
-        for part in self._parts:
-            yield from part.chunks(size)
-
-    def take(self, rows: IndexArray) -> None:
-        return None
-
-    def graph(self) -> dict[Any, Any]:
-        return {}
 
     def piece(self, piece: Any, last: bool) -> tuple[FragmentRows, dict[Any, Any]]:
         return self._parts[piece.chunk]._replace(first=piece.first, stop=piece.stop), {}
@@ -263,10 +268,8 @@ class LazyRows(NamedTuple):
         yield block
 
 
-class PolarsSource:
+class PolarsSource(_SourceOfParts):
     """A lazy frame of polars, collected in slices."""
-
-    cells_together = ParquetSource.cells_together
 
     def __init__(self, frame: Any) -> None:
         import polars as pl
@@ -297,16 +300,6 @@ class PolarsSource:
     def lengths(self) -> list[int]:
         """Rows of each slice."""
         return [part.stop - part.first for part in self._parts]
-
-    def chunks(self, size: int) -> Iterator[NDArray[Any]]:
-        for part in self._parts:
-            yield from part.chunks(size)
-
-    def take(self, rows: IndexArray) -> None:
-        return None
-
-    def graph(self) -> dict[Any, Any]:
-        return {}
 
     def piece(self, piece: Any, last: bool) -> tuple[LazyRows, dict[Any, Any]]:
         part = self._parts[piece.chunk]

@@ -12,7 +12,7 @@ from .output import columns, json_option, print_json, short
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
-    from subscape.files.formats import Source
+    from subscape.files.formats import FileSource
     from subscape.measures.chance import PValue
     from subscape.measures.registry import Measure
 
@@ -265,7 +265,7 @@ def direction_of(measure: Measure) -> str:
 
 
 def as_text(
-    sources: list[Source],
+    sources: list[FileSource],
     pair: list[SubspaceClustering],
     scores: list[Score],
     left_out: dict[str, str],
@@ -318,7 +318,7 @@ def _left_out(left_out: dict[str, str]) -> list[str]:
 
 
 def _matched(
-    sources: list[Source], pair: list[SubspaceClustering], matches: list[Match]
+    sources: list[FileSource], pair: list[SubspaceClustering], matches: list[Match]
 ) -> list[str]:
     names = [_cluster_names(s, c, 1) for s, c in zip(sources, pair, strict=True)]
     dims = [[f"{d:.3g}" for d in c.subspaces.dims] for c in pair]
@@ -348,7 +348,7 @@ def _matched(
 
 
 def _cluster_names(
-    source: Source, clustering: SubspaceClustering, first: int = 0
+    source: FileSource, clustering: SubspaceClustering, first: int = 0
 ) -> tuple[str, ...]:
     """Names of the clusters; where the file has none, their numbers: people count from 1."""
     # --rows-only and --columns-only melt the blocks of a co-clustering into fewer clusters.
@@ -358,7 +358,7 @@ def _cluster_names(
 
 
 def as_json(
-    sources: list[Source],
+    sources: list[FileSource],
     pair: list[SubspaceClustering],
     scores: list[Score],
     left_out: dict[str, str],

@@ -121,7 +121,7 @@ def explore(
     # What can fail, and what takes time, before the search: afterwards somebody waits for it.
     make_ready()
     if options["asked"] is not None:
-        from subscape.exploration.asked import check_asked
+        from subscape.exploration.requested_groups import check_asked
 
         check_asked(options["asked"], min(data.n_rows, options["search_rows"]))
     live = LiveLine()
@@ -201,7 +201,7 @@ def explore(
                 live.expected = expected_seconds(job, options["jobs"])
                 study = job.complete()
                 if options["asked"] is not None:
-                    from subscape.exploration.asked import with_asked
+                    from subscape.exploration.requested_groups import with_asked
 
                     study = with_asked(job, study, options["asked"])
                     study.save(folder)
@@ -686,7 +686,7 @@ def compared_with(path: str | None, table: Table | PartedTable) -> dict[str, Any
     """Groupings that the search never sees: of a file, else of the table, and Leiden's of cells."""
     known = read_known(path, table, "truth") or labels_of(table) or {}
     if table.source.get("format") == "anndata":
-        from subscape.exploration.known import leiden_groupings
+        from subscape.exploration.known_groupings import leiden_groupings
 
         known = {**leiden_groupings(table), **known}
     return known or None

@@ -15,7 +15,7 @@ from .inputs import as_options, columns_option, suggestion, text_options
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
-    from subscape.files.formats import Source
+    from subscape.files.formats import FileSource
 
 _TABLE_OPTIONS = (
     click.option("--id", "id_column", help="Column with the names of the rows."),
@@ -162,7 +162,7 @@ class Matrix(NamedTuple):
             )
         return matrix, clustering
 
-    def labels(self, source: Source) -> IntArray:
+    def labels(self, source: FileSource) -> IntArray:
         """Labels of a clustering in the order of the rows in ``X``: by name, else by order.
 
         Unlike :meth:`like`, the matrix stays as it is, and features don't matter.

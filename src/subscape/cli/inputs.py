@@ -11,7 +11,7 @@ import click
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
-    from subscape.files.formats import Source
+    from subscape.files.formats import FileSource
 
 Axis = Literal["rows", "columns"]
 
@@ -47,7 +47,7 @@ shape_option = click.option(
 
 def read_files(
     arguments: Sequence[str], shape: tuple[int, int] | None, only: Axis | None = None
-) -> list[list[Source]]:
+) -> list[list[FileSource]]:
     """The clusterings of each argument; ``FILE#NAME`` means one of several in the file.
 
     A number, from 1, does for a name.
@@ -68,7 +68,7 @@ def read_files(
 
 def _read_apart(
     paths: Sequence[str], shape: tuple[int, int] | None, only: Axis
-) -> list[list[Source]]:
+) -> list[list[FileSource]]:
     """The clusterings of files that may be about different tables with the same rows, or columns.
 
     Of these there are as many as some file says; what is named is brought into one order.
@@ -112,7 +112,7 @@ def _split(argument: str) -> tuple[str, str | None]:
     return path, wanted
 
 
-def _chosen(sources: list[Source], wanted: str, path: str) -> Source:
+def _chosen(sources: list[FileSource], wanted: str, path: str) -> FileSource:
     names = [source.name.rpartition("#")[2] for source in sources]
     if wanted in names:
         return sources[names.index(wanted)]
@@ -121,7 +121,7 @@ def _chosen(sources: list[Source], wanted: str, path: str) -> Source:
     raise ValueError(f"{path} holds no clustering {wanted!r}; it has {_listed(names)}")
 
 
-def the_only(sources: list[Source], argument: str) -> Source:
+def the_only(sources: list[FileSource], argument: str) -> FileSource:
     """The clustering of a file that must hold one, with at least one cluster."""
     if len(sources) > 1:
         names = [source.name.rpartition("#")[2] for source in sources]
@@ -135,7 +135,7 @@ def the_only(sources: list[Source], argument: str) -> Source:
     return sources[0]
 
 
-def with_clusters(sources: list[Source], argument: str) -> list[Source]:
+def with_clusters(sources: list[FileSource], argument: str) -> list[FileSource]:
     """The clusterings of a file that have clusters; there must be one."""
     empty = [source for source in sources if source.clustering.n_clusters == 0]
     if len(empty) == len(sources):

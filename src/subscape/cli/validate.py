@@ -17,7 +17,7 @@ from .output import columns, json_option, number, print_json, write_records
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
-    from subscape.files.formats import Source
+    from subscape.files.formats import FileSource
 
     from .finder_inputs import Matrix
 
@@ -127,12 +127,12 @@ def validate(
         ClusterStabilityDisplay.from_stability(reports[0]["stability"]).figure_.savefig(plot)
 
 
-def _title(source: Source, result: str) -> str:
+def _title(source: FileSource, result: str) -> str:
     """What one of several clusterings in a file is called."""
     return f"{result}#{source.name.rpartition('#')[2]}"
 
 
-def _one_origin(sources: list[Source], result: str, name: str | None) -> None:
+def _one_origin(sources: list[FileSource], result: str, name: str | None) -> None:
     """Refuse clusterings that different finders made, unless the finder is named."""
     told = [{key: source.clustering.provenance.get(key) for key in ORIGIN} for source in sources]
     if name is None and any(one != told[0] for one in told):

@@ -37,6 +37,10 @@ class Cluster(NamedTuple):
 
     ``features`` lists the relevant features of axis-aligned clusters and those with more than
     average relevance of the others.
+
+    See Also
+    --------
+    SubspaceClustering : All clusters of a table.
     """
 
     rows: NDArray[np.int32]
@@ -64,6 +68,13 @@ class SubspaceClustering:
     provenance : mapping, optional
         Where the clustering comes from (algorithm, parameters, seed); values that JSON can hold.
         Ignored by ``==``.
+
+    See Also
+    --------
+    describe : Where the clusters lie, in words and numbers.
+    subscape.measures.clustering_error : How far two clusterings are apart.
+    subscape.save : Write clusterings to a file.
+    subscape.plots.CellsDisplay : The clusters as a picture.
 
     Examples
     --------
@@ -639,6 +650,11 @@ def as_clustering(given: Any, like: SubspaceClustering | None = None) -> Subspac
     Returns
     -------
     SubspaceClustering
+
+    See Also
+    --------
+    SubspaceClustering : What it returns.
+    label_matrix : Several clusterings as columns of labels.
 
     Examples
     --------

@@ -107,21 +107,21 @@ def _encode_objects(array: NDArray[Any], n_clusters: int | None) -> Coded:
     return Coded(codes, tuple(names))
 
 
-class Blocks(NamedTuple):
+class BlockTable(NamedTuple):
     """Clusters as (rows, features) blocks of a table."""
 
     memberships: Memberships
     masks: BoolArray
 
 
-def coclustering_blocks(row_labels: ArrayLike, column_labels: ArrayLike) -> Blocks:
+def coclustering_blocks(row_labels: ArrayLike, column_labels: ArrayLike) -> BlockTable:
     """Every row group with every column group, row group by row group."""
     rows, columns = encode_labels(row_labels), encode_labels(column_labels)
     n_row_groups, n_column_groups = len(rows.names), len(columns.names)
     by_group = Memberships.from_codes(rows.codes, n_row_groups)
     memberships = by_group.select(np.repeat(np.arange(n_row_groups), n_column_groups))
     masks = columns.codes[None, :] == np.arange(n_column_groups)[:, None]
-    return Blocks(memberships, np.tile(masks, (n_row_groups, 1)))
+    return BlockTable(memberships, np.tile(masks, (n_row_groups, 1)))
 
 
 def linkage_clusters(linkage: ArrayLike) -> list[IndexArray]:
@@ -146,6 +146,10 @@ def label_matrix(clusterings: Any, dtype: Any = np.int64) -> NDArray[Any]:
     Returns
     -------
     int array of shape (n_rows, n_clusterings)
+
+    See Also
+    --------
+    as_clustering : One clustering of whatever is given.
 
     Examples
     --------

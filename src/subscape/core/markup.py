@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from .errors import count
+from .plain_values import frame_of
 
 #: Lines of a table before the rest is only counted, and letters of a cell.
 MOST_LINES, MOST_LETTERS = 20, 200
@@ -129,6 +130,16 @@ def records_card(
 
 class ShownAsTable:
     """For results with ``to_records()``: the first line of their text, and the records below."""
+
+    def to_frame(self, library: str = "pandas") -> Any:
+        """The records as a data frame of pandas, "polars" or "pyarrow".
+
+        Returns
+        -------
+        data frame
+            Of the library asked for.
+        """
+        return frame_of(self.to_records(), library)  # type: ignore[attr-defined]
 
     def _repr_html_(self) -> str:
         records = self.to_records()  # type: ignore[attr-defined]

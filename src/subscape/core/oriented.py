@@ -34,6 +34,11 @@ class OrientedSubspaces(Subspaces):
     n_features : int, optional
         Needed only where there are no clusters.
 
+    See Also
+    --------
+    AxisSubspaces : Features that count or don't.
+    WeightedSubspaces : Features with weights.
+
     Examples
     --------
     >>> import numpy as np

@@ -40,6 +40,10 @@ def plugins(group: str, kind: type[T], taken: Iterable[str] = ()) -> dict[str, T
     -------
     dict
 
+    See Also
+    --------
+    subscape.finders.catalogue.everything : All finders, those of other packages too.
+
     Examples
     --------
     >>> from subscape.core.plugins import plugins

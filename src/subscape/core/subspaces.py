@@ -28,7 +28,14 @@ class Kept(NamedTuple):
 
 
 class Subspaces(ABC):
-    """What the three kinds have in common."""
+    """What the three kinds have in common.
+
+    See Also
+    --------
+    AxisSubspaces : Features that count or don't.
+    WeightedSubspaces : Features with weights.
+    OrientedSubspaces : Any directions.
+    """
 
     kind: ClassVar[str]
     __slots__ = ()
@@ -131,6 +138,11 @@ class AxisSubspaces(Subspaces):
     ----------
     masks : bool array of shape (n_clusters, n_features)
 
+    See Also
+    --------
+    WeightedSubspaces : Features with weights instead.
+    OrientedSubspaces : Subspaces in any direction.
+
     Examples
     --------
     >>> from subscape import AxisSubspaces
@@ -202,6 +214,11 @@ class WeightedSubspaces(Subspaces):
     Parameters
     ----------
     weights : float array of shape (n_clusters, n_features)
+
+    See Also
+    --------
+    AxisSubspaces : Features that count or don't.
+    OrientedSubspaces : Subspaces in any direction.
 
     Examples
     --------

@@ -87,6 +87,12 @@ def planted_axes(
     Planted
         Unpacks as ``X, truth``.
 
+    See Also
+    --------
+    planted_oriented : Clusters on flats of any orientation.
+    planted_views : Several clusterings at once.
+    structureless : Tables without clusters.
+
     References
     ----------
     .. [1] A. Patrikainen, M. Meila, "Comparing subspace clusterings", IEEE TKDE 18(7), 2006,
@@ -166,6 +172,11 @@ def thesis_6_1(dims: int = 6, random_state: RandomState = None) -> Planted:
     -------
     Planted
 
+    See Also
+    --------
+    thesis_6_2 : The table of the next section.
+    planted_axes : Tables of any kind.
+
     Examples
     --------
     >>> from subscape.datasets import thesis_6_1
@@ -190,6 +201,11 @@ def thesis_6_2(random_state: RandomState = None) -> Planted:
     Returns
     -------
     Planted
+
+    See Also
+    --------
+    thesis_6_1 : The tables of the section before.
+    planted_axes : Tables of any kind.
 
     Examples
     --------

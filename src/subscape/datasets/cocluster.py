@@ -55,6 +55,10 @@ def planted_cocluster(
         Unpacks as ``X, truth``; ``centers`` holds the mean of each block in its columns and NaN
         elsewhere.
 
+    See Also
+    --------
+    planted_axes : Clusters of rows in some features each.
+
     References
     ----------
     .. [1] I. S. Dhillon, S. Mallela, D. S. Modha, "Information-theoretic co-clustering", KDD 2003,

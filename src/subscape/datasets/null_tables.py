@@ -47,6 +47,11 @@ def structureless(
     -------
     float64 array of shape (n_rows, n_features)
 
+    See Also
+    --------
+    planted_axes : Tables with clusters.
+    subscape.validation.null_table : A table without clusters that is otherwise like a given one.
+
     Examples
     --------
     >>> from subscape.datasets import structureless

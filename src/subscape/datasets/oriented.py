@@ -53,6 +53,11 @@ def planted_oriented(
     Planted
         Unpacks as ``X, truth``; ``centers`` are the points the flats go through.
 
+    See Also
+    --------
+    planted_axes : Clusters in some of the features.
+    structureless : Tables without clusters.
+
     References
     ----------
     .. [1] C. C. Aggarwal, P. S. Yu, "Finding generalized projected clusters in high dimensional

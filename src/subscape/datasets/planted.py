@@ -34,6 +34,11 @@ class Planted:
     centers : float64 array of shape (n_clusters, n_features)
         Where each cluster lies. NaN in features that are irrelevant to an axis-aligned cluster;
         for a flat, one point on it.
+
+    See Also
+    --------
+    planted_axes : Makes one.
+    subscape.measures.clustering_error : How far a result is from the truth.
     """
 
     X: FloatArray
@@ -64,6 +69,10 @@ class PlantedViews:
         ones the noise; without missing values ``X @ rotation`` is the table before the rotation.
     centers : tuple of float64 arrays of shape (n_clusters, n_features)
         The centres of each view's clusters, in the columns of ``X``.
+
+    See Also
+    --------
+    planted_views : Makes one.
     """
 
     X: FloatArray

@@ -81,6 +81,10 @@ class RealData:
         What was loaded, and whether from "folder", "sklearn" or "openml".
     note : str
         What to know about this version of the data.
+
+    See Also
+    --------
+    load_real : Makes one.
     """
 
     table: Table
@@ -126,6 +130,11 @@ def load_real(name: str, *, source: Source | None = None) -> RealData:
     RealData
         Unpacks as ``table, labels, truth``.
 
+    See Also
+    --------
+    real_names : Which tables there are.
+    planted_axes : Generated tables instead.
+
     References
     ----------
     .. [1] J. Vanschoren, J. N. van Rijn, B. Bischl, L. Torgo, "OpenML: networked science in
@@ -163,6 +172,10 @@ def real_names() -> dict[str, tuple[str, ...]]:
     -------
     dict from str to tuple of str
         Sources of each table, the one that is used first in front.
+
+    See Also
+    --------
+    load_real : Loads one of them.
 
     Examples
     --------

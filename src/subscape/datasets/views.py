@@ -86,6 +86,11 @@ def planted_views(
     PlantedViews
         Unpacks as ``X, truths``, one clustering per view. Its ``rotation`` undoes the rotation.
 
+    See Also
+    --------
+    planted_axes : One clustering.
+    structureless : Tables without clusters.
+
     References
     ----------
     .. [1] D. Mautz, W. Ye, C. Plant, C. Boehm, "Discovering non-redundant k-means clusterings in

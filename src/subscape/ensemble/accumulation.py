@@ -14,7 +14,7 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 
 from .base import COMMON
-from .classic import MOST_ROWS, RowMethod, Task, by_row
+from .classic import MOST_ROWS, CutTask, RowMethod, by_row
 from .members import Ensemble
 from .metaclusters import cut
 from .voting import Ballot
@@ -41,6 +41,12 @@ class EvidenceAccumulation(RowMethod):
     ----------
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
+
+    See Also
+    --------
+    CSPA : Cuts the same graph instead of building a dendrogram.
+    subscape.plots.CoassociationDisplay : The votes as a picture.
+    generate : Makes an ensemble.
 
     Notes
     -----
@@ -87,7 +93,7 @@ class EvidenceAccumulation(RowMethod):
     def _k(self, ensemble: Ensemble) -> int:
         return 0 if self.n_clusters is None else super()._k(ensemble)
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         rows = task.rows
         if len(rows) > MOST_ROWS:
             raise SubscapeError(

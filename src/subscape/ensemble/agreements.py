@@ -17,7 +17,7 @@ from subscape.core.markup import records_card
 from subscape.core.types import FloatArray, IntArray
 from subscape.files.atomic import write_atomically
 from subscape.files.labels import harmless
-from subscape.measures.stacked import Stack, similarities, stack
+from subscape.measures.stacked_clusters import Stack, similarities, stack
 
 from .members import Ensemble, check_same_table
 from .voting import ballot
@@ -52,6 +52,11 @@ class Agreement:
         Share of the voting members for every cluster.
     n_members : int
     row_names : tuple of str or None
+
+    See Also
+    --------
+    agreement : Makes it.
+    subscape.plots.AgreementDisplay : As a picture.
     """
 
     labels: IntArray
@@ -174,6 +179,12 @@ def agreement(consensus: Any, ensemble: Any) -> Agreement:
     Returns
     -------
     Agreement
+
+    See Also
+    --------
+    generate : Makes an ensemble.
+    subscape.plots.AgreementDisplay : The agreement as a picture.
+    subscape.measures.ensemble_ratio : One number for all of it.
 
     Examples
     --------

@@ -25,7 +25,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, by_first_row, forget
 from subscape.finders.published import Published
 from subscape.measures.projective import lac_weights
-from subscape.measures.stacked import Stack, stack
+from subscape.measures.stacked_clusters import Stack, stack
 from subscape.parallel.progress import Watch
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table

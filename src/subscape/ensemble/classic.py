@@ -12,7 +12,7 @@ from subscape.arrays.tanimoto import projective_similarities
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found
-from subscape.measures.stacked import Stack, stack
+from subscape.measures.stacked_clusters import Stack, stack
 from subscape.parallel.progress import Watch
 
 from .base import COMMON, ConsensusMethod, assembled, by_first_choice, knows_features
@@ -29,7 +29,7 @@ MOST_ROWS = 20_000
 MOST_METIS_ROWS = 5_000
 
 
-class Task(NamedTuple):
+class CutTask(NamedTuple):
     """What a method on rows is to part."""
 
     clusters: Stack
@@ -99,7 +99,7 @@ class RowMethod(ConsensusMethod):
         clusters = stack(list(ensemble), features=not ensemble.is_oriented)
         cast = ballot(clusters, self.noise)
         rows = np.flatnonzero(~cast.noise)
-        parts = self._parts(Task(clusters, cast, rows, X, k, np.random.default_rng(seed)))
+        parts = self._parts(CutTask(clusters, cast, rows, X, k, np.random.default_rng(seed)))
         shown = int(parts.max()) + 1
         chosen = (parts == np.arange(shown)[:, None]).astype(np.float64)
         order = by_first_choice(chosen)
@@ -114,7 +114,7 @@ class RowMethod(ConsensusMethod):
         found = assembled(memberships, weights, X, ensemble.n_features, k or shown)
         return Found(found)
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         """Part of each of the rows that are not noise."""
         raise NotImplementedError(f"{type(self).__name__} must implement _parts")
 
@@ -139,6 +139,12 @@ class CSPA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    HGPA : Cuts a hypergraph of clusters instead.
+    MCLA : Groups clusters instead of rows.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - The paper cuts the graph with METIS (``partitioner="metis"``). The cut by the spectrum, our
@@ -159,7 +165,7 @@ class CSPA(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         cast, rows = task.cast, task.rows
         voters = task.clusters.n_clusterings if cast.voters is None else cast.voters[rows]
         scale = 1 / np.sqrt(np.full(len(rows), voters))
@@ -190,6 +196,12 @@ class HGPA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    CSPA : Cuts the graph of rows.
+    MCLA : Groups clusters.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - The paper cuts the hypergraph with HMETIS. ``partitioner="metis"`` comes nearest to it: METIS
@@ -208,7 +220,7 @@ class HGPA(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         links = task.links
         if self.partitioner == "metis":
             weightless = np.repeat([1, 0], links.shape)
@@ -237,6 +249,12 @@ class MCLA(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    CSPA : Cuts the graph of rows.
+    ClusterBasedPCE : Groups clusters by rows and features.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - The paper groups clusters with METIS (``partitioner="metis"``).
@@ -256,7 +274,7 @@ class MCLA(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         clusters, k = task.clusters, task.k
         check_number(int(clusters.starts[-1]))
         similarity = projective_similarities(clusters.memberships, None)
@@ -294,6 +312,12 @@ class HBGF(RowMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    CSPA : Cuts the graph of rows alone.
+    WBPA : Links by how near rows lie to clusters.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - None in how the graph is cut: both values of ``partitioner`` are the authors' own.
@@ -311,7 +335,7 @@ class HBGF(RowMethod):
     array([0, 0, 0, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         links = task.links
         if self.partitioner == "metis":
             return task.metis(star(links))

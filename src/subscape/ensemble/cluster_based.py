@@ -14,7 +14,7 @@ from subscape.arrays.tanimoto import projective_similarities, tanimoto
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found
 from subscape.measures.projective import psi_of
-from subscape.measures.stacked import Stack, shared_masses, squared_norms, stack
+from subscape.measures.stacked_clusters import Stack, shared_masses, squared_norms, stack
 from subscape.parallel.progress import Watch
 
 from .base import COMMON, ConsensusMethod, assembled, by_first_choice, knows_features
@@ -86,6 +86,13 @@ class ClusterBasedPCE(ConsensusMethod):
         another; -1 for groups that won no row.
     support_ : array of shape (n_clusters, n_rows)
         Share of the voting members that have the row in a cluster of the group.
+
+    See Also
+    --------
+    EMPCE : By the feature weights of rows.
+    MOEAPCE : Several solutions to choose from.
+    subscape.measures.psi_projective : What it makes small.
+    generate : Makes an ensemble.
 
     Notes
     -----
@@ -294,7 +301,7 @@ def feature_votes(
 FIRST_ROUNDS, ROUNDS, PATIENCE = 3, 20, 3
 
 
-class Draft(NamedTuple):
+class ConsensusDraft(NamedTuple):
     """A consensus that a search has come by.
 
     Attributes
@@ -377,7 +384,7 @@ def refined(
         Numbered by their first clusters.
     """
 
-    def search(groups: IndexArray, rounds: int) -> Draft:
+    def search(groups: IndexArray, rounds: int) -> ConsensusDraft:
         return _search(groups, k, similarity, likeness, vote, rounds)
 
     if len(starts) == 1:
@@ -393,18 +400,18 @@ def _search(
     likeness: Likeness,
     vote: Callable[[IndexArray], tuple[FloatArray, FloatArray | None]],
     rounds: int,
-) -> Draft:
-    best: Draft | None = None
+) -> ConsensusDraft:
+    best: ConsensusDraft | None = None
     idle = 0
     groups = renumbered(groups)  # votes that are level go to the lower number
     for _ in range(rounds):
         memberships, weights = vote(groups)
         kept = np.flatnonzero(memberships.sum(axis=1) > 0)
         if not len(kept):  # every row is noise
-            return Draft(groups, k, 1.0)
+            return ConsensusDraft(groups, k, 1.0)
         alike = likeness.to(memberships[kept], None if weights is None else weights[kept])
         distance = float(psi_of(alike, likeness.clusters.starts).mean())
-        draft = Draft(groups, k - len(kept), distance)
+        draft = ConsensusDraft(groups, k - len(kept), distance)
         if best is None or draft.rank < best.rank:
             best, idle = draft, 0
         else:

@@ -35,7 +35,7 @@ class RowStatistics(NamedTuple):
     """(n,) summed squared norms of the weights (b)."""
 
 
-class Descent(NamedTuple):
+class EMDescent(NamedTuple):
     """Where one start ended."""
 
     memberships: FloatArray
@@ -92,6 +92,12 @@ class EMPCE(ConsensusMethod):
         The objective after every half round of the best start.
     n_iter_ : int
         Its rounds.
+
+    See Also
+    --------
+    ClusterBasedPCE : By groups of clusters.
+    MOEAPCE : Several solutions to choose from.
+    generate : Makes an ensemble.
 
     Notes
     -----
@@ -178,7 +184,7 @@ class EMPCE(ConsensusMethod):
         known = row_statistics(cast, clusters.weights, rows)
         flat = _warn_if_flat(known)
 
-        def once(child: np.random.SeedSequence) -> Descent:
+        def once(child: np.random.SeedSequence) -> EMDescent:
             start = _start(known, k, np.random.default_rng(child))
             return descend(known, start, self.alpha, self.max_iter, self.tol, watch)
 
@@ -225,7 +231,7 @@ def deviations(known: RowStatistics, weights: FloatArray) -> FloatArray:
 
 def descend(
     known: RowStatistics, weights: FloatArray, alpha: float, max_iter: int, tol: float, watch: Watch
-) -> Descent:
+) -> EMDescent:
     """Move memberships and weights in turn until the objective settles."""
     history: list[float] = []
     converged = False
@@ -253,7 +259,7 @@ def descend(
         if watch.out_of_time():
             break
     objective = float((memberships**alpha * costs).sum())
-    return Descent(memberships, weights, objective, history, converged)
+    return EMDescent(memberships, weights, objective, history, converged)
 
 
 def _start(known: RowStatistics, k: int, rng: np.random.Generator) -> FloatArray:

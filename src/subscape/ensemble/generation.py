@@ -27,7 +27,7 @@ from .representations import REPRESENTATIONS, represent
 H_RANGE = (1 / 11, 1.0)
 
 
-class Draft(NamedTuple):
+class MemberDraft(NamedTuple):
     """What one member is to be."""
 
     finder: Any
@@ -77,6 +77,12 @@ def generate(
     Ensemble
         Members in which every row is noise are left out, with a warning.
 
+    See Also
+    --------
+    ClusterBasedPCE : A consensus of the members.
+    consensus_rows : A consensus about rows alone.
+    subscape.plots.ClusterMapDisplay : All clusters of all members as a picture.
+
     References
     ----------
     F. Gullo, C. Domeniconi, A. Tagarelli, SIGMOD 2011, doi:10.1145/1989323.1989400, section 4.1.1.
@@ -95,10 +101,10 @@ def generate(
     given = X.to_numpy() if isinstance(X, Table) else X
     table = np.asarray(check_table(given, "generate", missing=True), np.float64)
     finders = _finders(finder)
-    tastes = _flavours(representations, finders)
+    tastes = _checked_representations(representations, finders)
     ranges = _ranges(vary, finders)
     drafts = [
-        Draft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
+        MemberDraft(finders[i % len(finders)], tastes[i % len(tastes)], seed)
         for i, seed in enumerate(seed_sequence(random_state).spawn(int(size)))
     ]
     watch = Watch("generate", progress)
@@ -128,7 +134,7 @@ def generate(
 
 
 def _member(
-    X: Any, table: np.ndarray, draft: Draft, ranges: Mapping[str, Any]
+    X: Any, table: np.ndarray, draft: MemberDraft, ranges: Mapping[str, Any]
 ) -> SubspaceClustering:
     rng = np.random.default_rng(draft.seed)
     finder = clone(draft.finder)
@@ -160,10 +166,12 @@ def _finders(given: Any) -> list[Any]:
     return finders
 
 
-def _flavours(given: Sequence[str] | str | None, finders: list[Any]) -> list[str | None]:
+def _checked_representations(
+    given: Sequence[str] | str | None, finders: list[Any]
+) -> list[str | None]:
     if isinstance(given, str):
         if given != "auto":
-            return _flavours([given], finders)
+            return _checked_representations([given], finders)
         given = REPRESENTATIONS if all(isinstance(f, LAC) for f in finders) else None
     if given is None:
         return [None]

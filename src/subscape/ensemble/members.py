@@ -36,6 +36,11 @@ class Ensemble(Sequence[SubspaceClustering]):
     is_oriented : bool
         Whether some member's subspaces are oriented.
 
+    See Also
+    --------
+    generate : Makes one.
+    agreement : How far its members agree.
+
     Examples
     --------
     >>> from subscape import SubspaceClustering

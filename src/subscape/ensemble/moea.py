@@ -17,7 +17,7 @@ from subscape.core.subspaces import WeightedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.finders.base import Found
 from subscape.measures.projective import psi_of
-from subscape.measures.stacked import Stack
+from subscape.measures.stacked_clusters import Stack
 from subscape.parallel.progress import Watch
 from subscape.parallel.threads import one_thread
 
@@ -79,6 +79,12 @@ class MOEAPCE(ConsensusMethod):
     hypervolumes_ : array of shape (n_iter_ + 1,)
         Hypervolume of the front after every generation; it never falls.
     n_iter_ : int
+
+    See Also
+    --------
+    EMPCE : One solution, quickly.
+    ClusterBasedPCE : By groups of clusters.
+    generate : Makes an ensemble.
 
     Notes
     -----
@@ -229,10 +235,10 @@ class Archive:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self.solutions: list[Solution] = []
+        self.solutions: list[ParetoSolution] = []
         self.distances: FloatArray = np.empty((0, 2))
 
-    def add(self, solutions: list[Solution], distances: FloatArray) -> None:
+    def add(self, solutions: list[ParetoSolution], distances: FloatArray) -> None:
         """Offer solutions with their distances."""
         for solution, point in zip(solutions, distances, strict=True):
             if (self.distances <= point).all(axis=1).any():
@@ -288,7 +294,7 @@ def _fittest(distances: FloatArray, number: int) -> IndexArray:
 
 def _first_generation(
     memberships: Any, clusters: Stack, k: int, size: int, rng: np.random.Generator
-) -> list[Solution]:
+) -> list[ParetoSolution]:
     """Members drawn at random, those with k clusters first; random solutions if they don't do."""
     starts = clusters.starts
     number = clusters.n_clusterings
@@ -307,12 +313,12 @@ def _first_generation(
     return people + [random_solution(k, *shape, rng) for _ in range(size - len(people))]
 
 
-def _ordered(solution: Solution) -> Solution:
+def _ordered(solution: ParetoSolution) -> ParetoSolution:
     order = by_first_choice(solution.memberships)
-    return Solution(solution.memberships[order], solution.weights[order])
+    return ParetoSolution(solution.memberships[order], solution.weights[order])
 
 
-def _as_clustering(solution: Solution, noise: BoolArray) -> SubspaceClustering:
+def _as_clustering(solution: ParetoSolution, noise: BoolArray) -> SubspaceClustering:
     rows = np.where(noise, np.float32(0), solution.memberships)
     kept = np.flatnonzero(rows.sum(axis=1) > 0)
     return SubspaceClustering(rows[kept], WeightedSubspaces(solution.weights[kept]))
@@ -325,7 +331,7 @@ def _as_clustering(solution: Solution, noise: BoolArray) -> SubspaceClustering:
 MOST_BYTES = 512 * 2**20
 
 
-class Solution(NamedTuple):
+class ParetoSolution(NamedTuple):
     """A projective clustering that may become the consensus."""
 
     memberships: NDArray[np.float32]
@@ -345,7 +351,7 @@ class Judge:
         self.row_norms = np.asarray(memberships.astype(np.float64).power(2).sum(axis=1)).ravel()
         self.weight_norms = np.square(self.weights).sum(axis=1)
 
-    def __call__(self, solutions: list[Solution]) -> FloatArray:
+    def __call__(self, solutions: list[ParetoSolution]) -> FloatArray:
         """(number, 2) array of mean distances in [0, 1]."""
         if not solutions:
             return np.empty((0, 2))
@@ -368,7 +374,7 @@ class Judge:
 
 def from_member(
     memberships: Any, weights: FloatArray, k: int, rng: np.random.Generator
-) -> Solution:
+) -> ParetoSolution:
     """A member with exactly k clusters: the most similar are merged, the largest split.
 
     Parameters
@@ -400,12 +406,16 @@ def from_member(
     return normalised(rows, weights)
 
 
-def random_solution(k: int, n: int, p: int, rng: np.random.Generator) -> Solution:
+def random_solution(k: int, n: int, p: int, rng: np.random.Generator) -> ParetoSolution:
     """Memberships and weights drawn evenly from all that are allowed."""
-    return Solution(rng.dirichlet(np.ones(k), n).T.astype(np.float32), rng.dirichlet(np.ones(p), k))
+    return ParetoSolution(
+        rng.dirichlet(np.ones(k), n).T.astype(np.float32), rng.dirichlet(np.ones(p), k)
+    )
 
 
-def crossed(a: Solution, b: Solution, couple: bool, rng: np.random.Generator) -> Solution:
+def crossed(
+    a: ParetoSolution, b: ParetoSolution, couple: bool, rng: np.random.Generator
+) -> ParetoSolution:
     """A child that takes each cluster from either parent, the parents' clusters being matched.
 
     With ``couple`` memberships and weights of a cluster stay together.
@@ -421,7 +431,9 @@ def crossed(a: Solution, b: Solution, couple: bool, rng: np.random.Generator) ->
     )
 
 
-def mutated(given: Solution, rate: float, scale: float, rng: np.random.Generator) -> Solution:
+def mutated(
+    given: ParetoSolution, rate: float, scale: float, rng: np.random.Generator
+) -> ParetoSolution:
     """Gaussian noise on the memberships and weights of some clusters."""
     struck = np.flatnonzero(rng.random(len(given.weights)) < rate)
     if not len(struck):
@@ -432,11 +444,11 @@ def mutated(given: Solution, rate: float, scale: float, rng: np.random.Generator
     return normalised(np.maximum(rows, 0), np.maximum(weights, 0))
 
 
-def normalised(rows: NDArray[np.float32], weights: FloatArray) -> Solution:
+def normalised(rows: NDArray[np.float32], weights: FloatArray) -> ParetoSolution:
     """Columns of memberships and rows of weights scaled to sum 1; zeros become even shares."""
     per_row, per_cluster = rows.sum(axis=0), weights.sum(axis=1, keepdims=True)
     even_row, even_cluster = np.float32(1 / len(rows)), 1 / weights.shape[1]
-    return Solution(
+    return ParetoSolution(
         np.where(per_row > 0, rows / np.where(per_row > 0, per_row, 1), even_row),
         np.where(
             per_cluster > 0, weights / np.where(per_cluster > 0, per_cluster, 1.0), even_cluster

@@ -16,7 +16,7 @@ from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsText
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import by_first_row
-from subscape.measures.stacked import Stack, stack
+from subscape.measures.stacked_clusters import Stack, stack
 from subscape.parallel.seeds import seed_sequence
 
 from .graphs import parts_of, spectral_vectors
@@ -48,6 +48,10 @@ class RowConsensus(ShownAsText):
         Number of clusters tried -> mean adjusted Rand index of the consensus with the members.
     clustering : SubspaceClustering
         The labels over all features.
+
+    See Also
+    --------
+    consensus_rows : Makes it.
     """
 
     labels: IntArray
@@ -108,6 +112,12 @@ def consensus_rows(
     -------
     RowConsensus
         With fewer than ``n_clusters`` clusters where some win no row.
+
+    See Also
+    --------
+    generate : Makes an ensemble.
+    agreement : How far the members agree with it.
+    ClusterBasedPCE : A consensus about features, too.
 
     References
     ----------

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray
-from subscape.measures.stacked import Stack
+from subscape.measures.stacked_clusters import Stack
 
 
 class Ballot(NamedTuple):

@@ -10,9 +10,9 @@ from scipy import sparse
 from subscape.arrays.weighted_kmeans import weighted_costs
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray
-from subscape.measures.stacked import Stack
+from subscape.measures.stacked_clusters import Stack
 
-from .classic import RowMethod, Task, star
+from .classic import CutTask, RowMethod, star
 from .graphs import bipartite_parts, factor_parts
 from .members import Ensemble
 
@@ -54,6 +54,12 @@ class WSPA(_WeightedMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    WBPA : The graph between rows and clusters.
+    CSPA : By memberships alone.
+    generate : Makes an ensemble.
+
     Notes
     -----
     The paper's third method, WSBPA, has the mean feature weights, which the consensus of all
@@ -81,7 +87,7 @@ class WSPA(_WeightedMethod):
     array([0, 0, 0, 1, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         clusters = task.clusters
         near = nearness(task.X, clusters)[task.rows]
         lengths = np.sqrt(np.add.reduceat(np.square(near), clusters.starts[:-1], axis=1))
@@ -111,6 +117,12 @@ class WBPA(_WeightedMethod):
     clustering_ : SubspaceClustering
     labels_ : array of shape (n_rows,)
 
+    See Also
+    --------
+    WSPA : The graph of rows.
+    HBGF : By memberships alone.
+    generate : Makes an ensemble.
+
     Differences from the paper
     --------------------------
     - The paper cuts the graph with METIS (``partitioner="metis"``).
@@ -133,7 +145,7 @@ class WBPA(_WeightedMethod):
     array([0, 0, 0, 1, 1, 1])
     """
 
-    def _parts(self, task: Task) -> IndexArray:
+    def _parts(self, task: CutTask) -> IndexArray:
         links = sparse.csr_array(nearness(task.X, task.clusters)[task.rows])
         if self.partitioner == "metis":
             return task.metis(star(links))

@@ -26,6 +26,10 @@ class RowVote(NamedTuple):
         The cluster with most votes among those a row is in; -1 for none.
     votes : array of shape (n_clusters, n_rows)
         Share of the votes that put a row into a cluster.
+
+    See Also
+    --------
+    consensus_rows : Merges clusterings of any kind.
     """
 
     memberships: BoolArray

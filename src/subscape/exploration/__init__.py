@@ -10,7 +10,7 @@ __getattr__, __dir__, __all__ = lazy_names(
     {
         "exploration": "Exploration Interrupted explore",
         "explain": "FeatureFact",
-        "known": "leiden_groupings",
+        "known_groupings": "leiden_groupings",
         "plan": "make_plan",
         "preparation": "prepare",
         "study": "Result Study View load_study",

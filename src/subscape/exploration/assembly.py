@@ -25,7 +25,7 @@ from .explain import (
 )
 from .ideas import IdeaView, is_version
 from .information import redundancy
-from .known import agreement
+from .known_groupings import agreement
 from .levels import Merge, merge_tree
 from .new_rows import READ_AGAIN, like_before
 from .parted_tables import BLOCK, PartedTable

@@ -19,6 +19,7 @@ from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 from subscape.validation.max_statistic import NullMaxima
 from subscape.validation.nulls import NullModel
 from subscape.validation.stability.clusters import best_jaccard
+from subscape.validation.stability.resampling import halves_and_samples
 from subscape.validation.valleys import LEAST_SPREAD, CurveNull, clouds_log_density, is_bent
 
 from .boxes import BoxScorer
@@ -26,7 +27,7 @@ from .candidates import groups_rows
 from .clouds import ladder, search_clouds, table_searched
 from .information import canonical
 from .journal import Journal
-from .plan import MOST_CLUSTERS, MOST_COLUMNS_BOXES, Entry, Plan, seed_of
+from .plan import MOST_CLUSTERS, Entry, Plan, seed_of, tried_entries
 from .progress import Progress
 from .rule import learn
 from .separation import SMALLEST_SPREAD, GroupingScorer, project_out, separations
@@ -46,11 +47,7 @@ def box_entries(numbers: Sequence[int], n_columns: int = 2) -> list[Entry]:
 
     Those of boxes, and of groups that boxes could be cut from.
     """
-    entries = [Entry("KMeans", {"n_clusters": k, "n_init": 3}) for k in numbers]
-    entries += [Entry("LAC", {"n_clusters": k, "n_init": 2}) for k in numbers[:3]]
-    if 2 <= n_columns <= MOST_COLUMNS_BOXES:
-        entries += [Entry("MineClus"), Entry("P3C")]
-    return entries
+    return tried_entries("chance boxes", numbers, (0, n_columns, n_columns))
 
 
 #: Models of tables without groups that were learned last: many tables are drawn from each.
@@ -216,13 +213,8 @@ def resampling_tasks(
 
 def row_samples(n_rows: int, effort: str, seed: int) -> list[IndexArray]:
     """The two halves, then the samples; each in increasing order."""
-    rng = np.random.default_rng([seed, 11])
-    order = rng.permutation(n_rows)
-    samples = [np.sort(order[: n_rows // 2]), np.sort(order[n_rows // 2 :])]
-    size = max(1, int(SAMPLE_SHARE * n_rows))
-    for _ in range(RESAMPLES[effort]):
-        samples.append(np.sort(rng.choice(n_rows, size, replace=False)))
-    return samples
+    drawing = np.random.SeedSequence([seed, 11])
+    return halves_and_samples(n_rows, RESAMPLES[effort], share=SAMPLE_SHARE, random_state=drawing)
 
 
 @dataclass(frozen=True, eq=False)

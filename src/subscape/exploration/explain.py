@@ -89,6 +89,10 @@ class FeatureFact:
         Histogram of the cluster's values and of all, over ``bars_low`` to ``bars_high``; empty for
         nominal features and for those that tell little.
     bars_low, bars_high : float or None
+
+    See Also
+    --------
+    subscape.exploration.View : The view whose clusters they explain.
     """
 
     feature: str

@@ -52,7 +52,7 @@ from .ideas import (
 )
 from .information import novelty
 from .journal import Journal
-from .known import known_groupings
+from .known_groupings import known_groupings
 from .nested import find_splits, split_again
 from .parted_tables import PartedTable, is_parted
 from .plan import MOST_CLUSTERS, Entry, Plan, check_plan, make_plan, seed_of
@@ -193,6 +193,11 @@ class Exploration:
         See :func:`explore`.
     plan : callable
         Makes the plan, called as :func:`make_plan`; its result must depend on nothing else.
+
+    See Also
+    --------
+    explore : Runs one from beginning to end.
+    Study : What it ends in.
     """
 
     def __init__(

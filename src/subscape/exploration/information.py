@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from subscape.core.types import FloatArray, IntArray
-from subscape.measures.labels.partitions import normalized_mutual_info_score
+from subscape.core.types import IntArray
+from subscape.measures.labels.partitions import homogeneity_score, normalized_mutual_info_score
 
 
 def canonical(labels: NDArray[Any]) -> IntArray:
@@ -57,19 +57,5 @@ def novelty(labels: NDArray[Any], known: NDArray[Any]) -> float:
     >>> novelty(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]))
     1.0
     """
-    told = _entropy_of(labels)
-    if told <= 0:
-        return 0.0
-    return float(
-        np.clip((_entropy_of(joint_labels(labels, known)) - _entropy_of(known)) / told, 0.0, 1.0)
-    )
-
-
-def _entropy_of(labels: NDArray[Any]) -> float:
-    counts = np.unique(labels, return_counts=True)[1]
-    return _entropy(counts / len(labels))
-
-
-def _entropy(shares: FloatArray) -> float:
-    positive = shares[shares > 0]
-    return float(-(positive * np.log(positive)).sum())
+    # Rows in no cluster are a group here, too.
+    return float(np.clip(1.0 - homogeneity_score(labels, known, noise="cluster"), 0.0, 1.0))

@@ -24,7 +24,7 @@ from subscape.arrays.sources import ParquetSource, parquet_files
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IntArray
 from subscape.tables import profile as profiles
-from subscape.tables.columns import Column, as_labels, check_known, recast
+from subscape.tables.columns import Column, WithSchema, as_labels, check_known, recast
 from subscape.tables.roles import Habits, may_be_aside, type_column
 from subscape.tables.table import Table
 
@@ -50,7 +50,7 @@ def is_parted(X: Any) -> bool:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PartedTable:
+class PartedTable(WithSchema):
     """A table of numbers in parts; what an exploration asks of it is what it asks of a ``Table``.
 
     Parameters
@@ -121,22 +121,6 @@ class PartedTable:
     @property
     def n_rows(self) -> int:
         return len(self.blocks)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.n_rows, len(self.feature_names)
-
-    @property
-    def feature_names(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.schema if c.is_feature)
-
-    @property
-    def numeric_names(self) -> tuple[str, ...]:
-        return tuple(c.name for c in self.schema if c.role == "numeric")
-
-    @property
-    def roles(self) -> dict[str, str]:
-        return {c.name: c.role for c in self.schema}
 
     @property
     def nominal(self) -> dict[str, Any]:

@@ -17,25 +17,19 @@ from scipy import sparse
 
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.files.atomic import write_text_atomically
-from subscape.finders.catalogue import find
+from subscape.finders.catalogue import EFFORTS, find, tried_in
 from subscape.runs.identity import environment, fingerprint
 from subscape.tables.table import Table
 
 from .clouds import CloudSearch
 from .parted_tables import PartedTable
 
-EFFORTS = ("quick", "normal", "thorough")
-
-#: Finders whose time grows with the square of the rows get at most so many.
-MOST_ROWS_SQUARED = 3000
-#: Finders of dense boxes are left out of wider tables.
-MOST_COLUMNS_BOXES = 100
-#: … and ORCLUS, which turns every pair of clusters.
-MOST_COLUMNS_ORCLUS = 60
 #: Finders that need a number of clusters try these.
 NUMBERS = {"quick": (2, 3, 4, 5, 6), "normal": (2, 3, 4, 5, 6, 8), "thorough": tuple(range(2, 13))}
 #: The ladder of numbers of clusters of the quick search ends here, also in tables without groups.
 MOST_CLUSTERS = {"quick": 15, "normal": 29, "thorough": 40}
+#: The rungs, in the order in which they are run; the catalogue says which finders each has.
+RUNGS = ("clouds", "views", "axis-aligned", "boxes", "oriented")
 #: Numbers of clusters per view for searches of several views at once.
 VIEWS = {
     "quick": ((2, 2), (3, 3), (4, 3), (3, 3, 3)),
@@ -151,6 +145,11 @@ def make_plan(
     Plan
         Rungs of runs, in the order in which they are run.
 
+    See Also
+    --------
+    explore : Does what is planned.
+    subscape.finders.catalogue.Trial : What the catalogue says about it.
+
     Examples
     --------
     >>> plan = make_plan(500, 12, 12, effort="quick")
@@ -162,16 +161,18 @@ def make_plan(
     if effort not in EFFORTS:
         raise SubscapeError(f"effort is one of {', '.join(EFFORTS)}, not {effort!r}")
     numbers = [k for k in NUMBERS[effort] if k <= max(2, n_rows // 5)]
-    drafts = [
-        ("clouds", _clouds(n_rows, effort)),
-        ("views", _views(n_rows, n_columns, effort)),
-        ("axis-aligned", _axis(n_columns, numbers, effort)),
-        ("boxes", _boxes(n_columns, numbers, effort)),
-        ("oriented", _oriented(n_rows, n_numeric, numbers, effort)),
+    views = [
+        list(each) for each in VIEWS[effort] if len(each) < n_columns and max(each) <= n_rows // 5
     ]
+    shape = n_rows, n_columns, n_numeric
     rungs = []
     place = 0
-    for name, entries in drafts:
+    for name in RUNGS:
+        entries = tried_entries(name, numbers, shape, effort=effort, views=views)
+        if name == "clouds":
+            # The quick search; with more effort from other starts, too.
+            searches = {"quick": 1, "normal": 2, "thorough": 4}[effort]
+            entries = [Entry("CloudSearch", {"most": MOST_CLUSTERS[effort]})] * searches + entries
         seeded = []
         for entry in entries:
             seeded.append(_seeded(entry, seed, place))
@@ -197,76 +198,53 @@ def _seeded(entry: Entry, seed: int, place: int) -> Entry:
     return Entry(entry.finder, entry.parameters, seed_of(seed, place), entry.columns)
 
 
-def _clouds(n_rows: int, effort: str) -> list[Entry]:
-    """The quick search; with more effort from other starts, too, beside what users would pick."""
-    searches = {"quick": 1, "normal": 2, "thorough": 4}[effort]
-    entries = [Entry("CloudSearch", {"most": MOST_CLUSTERS[effort]})] * searches
-    if effort == "quick":
-        return entries
-    numbers = [k for k in NUMBERS[effort][:4] if k <= max(2, n_rows // 5)]
-    entries += [
-        _turned("GaussianMixture", n_components=k, covariance_type="diag", reg_covar=1e-3)
-        for k in numbers
-    ]
-    entries.append(_turned("HDBSCAN", min_cluster_size=max(5, n_rows // 50), copy=True))
-    return entries
+def tried_entries(
+    rung: str,
+    numbers: Sequence[int],
+    shape: tuple[int, int, int],
+    *,
+    effort: str = "normal",
+    views: Sequence[Sequence[int]] = (),
+) -> list[Entry]:
+    """The runs of the finders that the catalogue has for a rung.
 
+    Parameters
+    ----------
+    rung : str
+        See :class:`subscape.finders.catalogue.Trial`.
+    numbers : sequence of int
+        Numbers of clusters to try.
+    shape : tuple of int
+        Rows, columns, and columns of numbers.
+    effort : str
+    views : sequence of sequences of int
+        Numbers of clusters of several views at once.
 
-def _turned(finder: str, **parameters: Any) -> Entry:
-    return Entry(finder, parameters, columns="directions")
-
-
-def _views(n_rows: int, n_columns: int, effort: str) -> list[Entry]:
-    if n_columns < 2:
-        return []
-    entries = [] if effort == "quick" else [_turned("AutoNR")]
-    entries += [
-        several_views(numbers)
-        for numbers in VIEWS[effort]
-        if len(numbers) < n_columns and max(numbers) <= n_rows // 5
-    ]
+    Examples
+    --------
+    >>> [e.title() for e in tried_entries("boxes", [2, 3], (500, 12, 12), effort="quick")]
+    ['MineClus(overlap=True)', 'LAC(n_clusters=2)', 'LAC(n_clusters=3)']
+    """
+    n_rows, n_columns, n_numeric = shape
+    entries = []
+    for entry, trial in tried_in(rung):
+        seen = n_numeric if trial.columns == "numeric" else n_columns
+        if not trial.suits(effort, n_rows, seen):
+            continue
+        # Directions that help no view are noise, which is one more cluster of its own.
+        tried = [[*each, 1] for each in views] if entry.role == "views" else numbers
+        entries += [
+            Entry(entry.name, settings, columns=trial.columns)
+            for settings in trial.settings(tried, n_rows)
+        ]
     return entries
 
 
 def several_views(numbers: Sequence[int]) -> Entry:
     """A search for views of these numbers of clusters at once, with room for noise."""
-    return _turned("NrKMeans", n_clusters=[*numbers, 1], n_init=8, n_escapes=0)
-
-
-def _axis(n_columns: int, numbers: Sequence[int], effort: str) -> list[Entry]:
-    if n_columns < 2:
-        return []
-    entries = []
-    if effort != "quick":
-        entries += [Entry("LAC", {"n_clusters": k}) for k in numbers]
-    if n_columns <= MOST_COLUMNS_BOXES:
-        entries += [Entry("MineClus"), Entry("P3C")]
-    return entries
-
-
-def _boxes(n_columns: int, numbers: Sequence[int], effort: str) -> list[Entry]:
-    if not 2 <= n_columns <= MOST_COLUMNS_BOXES:
-        return []
-    entries = [Entry("MineClus", {"overlap": True})]
-    entries += [Entry("LAC", {"n_clusters": k}) for k in numbers if effort == "quick"]
-    if effort != "quick":
-        entries += [Entry("PROCLUS", {"n_clusters": k}) for k in numbers if k > 2]
-        entries += [Entry("DOC"), Entry("HARP")]
-        entries += [Entry("SSPC", {"n_clusters": k}) for k in numbers if k > 2]
-    return entries
-
-
-def _oriented(n_rows: int, n_numeric: int, numbers: Sequence[int], effort: str) -> list[Entry]:
-    if effort != "thorough" or n_numeric < 3 or n_numeric > 200:
-        return []
-    entries = [
-        Entry("KFlats", {"n_clusters": k, "n_init": 5}, columns="numeric") for k in numbers[:4]
-    ]
-    if n_numeric <= MOST_COLUMNS_ORCLUS:
-        entries += [Entry("ORCLUS", {"n_clusters": k}, columns="numeric") for k in numbers[:4]]
-        if n_rows <= MOST_ROWS_SQUARED and n_numeric <= 30:
-            entries += [Entry(name, columns="numeric") for name in ("COPAC", "LMCLUS")]
-    return entries
+    entry, trial = next(each for each in tried_in("views") if each[1].numbers)
+    [settings] = trial.settings([[*numbers, 1]], 0)
+    return Entry(entry.name, settings, columns=trial.columns)
 
 
 def _listed(parameters: Mapping[str, Any]) -> dict[str, Any]:

@@ -188,6 +188,11 @@ def prepare(table: Table) -> Prepared:
     -------
     Prepared
 
+    See Also
+    --------
+    explore : Prepares tables by itself.
+    subscape.Table : Reads a table.
+
     Examples
     --------
     >>> from subscape.tables import Table

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from subscape.core.prototypes import describe, log_likelihood
 from subscape.core.types import FloatArray, IntArray
 
 from .separation import SMALLEST_SPREAD, GroupingScorer
@@ -22,6 +23,9 @@ MOST_KNOWN = 1500
 @dataclass(frozen=True, eq=False)
 class Rule:
     """Normal distributions of the clusters in the directions that tell them apart.
+
+    What :func:`~subscape.core.prototypes.assign` does there, with noise as a cluster like the
+    others: as all of them are seen in the same directions, the table at large has no say.
 
     Attributes
     ----------
@@ -55,8 +59,8 @@ class Rule:
     def _block(self, seen: FloatArray) -> tuple[IntArray, FloatArray]:
         logs = np.empty((len(self.numbers), len(seen)))
         for k in range(len(self.numbers)):
-            away = np.square((seen - self.centres[k]) / self.spreads[k]).sum(axis=1)
-            logs[k] = np.log(self.shares[k]) - 0.5 * away - np.log(self.spreads[k]).sum()
+            own = log_likelihood(seen, self.centres[k], self.spreads[k])
+            logs[k] = np.log(self.shares[k]) + own.sum(axis=1)
         logs -= logs.max(axis=0)
         odds = np.exp(logs)
         labels = self.numbers[odds.argmax(axis=0)]
@@ -78,18 +82,17 @@ def learn(X: FloatArray, labels: NDArray[Any], scorer: GroupingScorer | None = N
     if basis.shape[1] == 0:
         basis = scorer.directions[:, :1]
     seen = X @ basis
-    overall = np.maximum(seen.std(axis=0), 1e-300)
     numbers, inverse = np.unique(labels, return_inverse=True)
-    centres = np.empty((len(numbers), basis.shape[1]))
-    spreads = np.empty_like(centres)
-    for k in range(len(numbers)):
-        rows = seen[inverse == k]
-        centres[k] = rows.mean(axis=0)
-        spreads[k] = np.maximum(rows.std(axis=0), SMALLEST_SPREAD * overall)
-    shares = np.bincount(inverse) / len(labels)
-    rule = Rule(basis, centres, spreads, shares, numbers)
-    agreement = float((rule(X)[0] == labels).mean())
-    return Rule(basis, centres, spreads, shares, numbers, agreement)
+    found = describe(seen, inverse)
+    overall = np.maximum(found.background_spread, 1e-300)
+    rule = Rule(
+        basis=basis,
+        centres=found.centre,
+        spreads=np.maximum(found.spread, SMALLEST_SPREAD * overall),
+        shares=found.sizes / len(labels),
+        numbers=numbers,
+    )
+    return replace(rule, agreement=float((rule(X)[0] == labels).mean()))
 
 
 def learn_neighbours(X: FloatArray, labels: NDArray[Any], basis: FloatArray, seed: int = 0) -> Rule:

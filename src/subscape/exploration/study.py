@@ -243,6 +243,10 @@ class Result:
         Number of the view it belongs to; 0 for none.
     x, y : float
         Its place on the map of all results: near ones are alike.
+
+    See Also
+    --------
+    Study : All results of a study.
     """
 
     name: str
@@ -340,7 +344,7 @@ class Study:
     --------
     subscape.explore : Makes a study.
     subscape.load_study : Reads one from its folder.
-    View : One way to group the rows.
+    subscape.exploration.View : One way to group the rows.
     subscape.report.write_report : The page of a study.
     """
 
@@ -699,6 +703,11 @@ def load_study(folder: str | os.PathLike[str]) -> Study:
     Returns
     -------
     Study
+
+    See Also
+    --------
+    explore : Makes a study.
+    subscape.report.write_report : The page of a study.
     """
     home = Path(folder)
     path = home / NAME

@@ -83,6 +83,11 @@ def save(
     -------
     Path
 
+    See Also
+    --------
+    load : Reads the file.
+    subscape.files.write_clusterings : Other formats.
+
     Examples
     --------
     >>> import tempfile, pathlib
@@ -148,6 +153,12 @@ def load(
     -------
     SubspaceClustering, or list of them
         Whatever was saved.
+
+    See Also
+    --------
+    save : Writes the file.
+    subscape.files.load_all : Always a list.
+    subscape.files.read_clusterings : Any format.
     """
     clusterings, manifest = read_archive(path, max_bytes=max_bytes, limits=limits)
     return clusterings[0] if manifest.get("single") and len(clusterings) == 1 else clusterings
@@ -160,6 +171,11 @@ def load_all(path: str | os.PathLike[str], *, max_bytes: int = MAX_BYTES) -> lis
     -------
     list of SubspaceClustering
         A list of one where a single clustering was saved.
+
+    See Also
+    --------
+    load : One clustering by itself.
+    subscape.files.read_clusterings : Any format.
     """
     return read_archive(path, max_bytes=max_bytes)[0]
 
@@ -173,6 +189,11 @@ def load_prototypes(
     -------
     list of Prototypes or None
         In the order of the clusterings of the file.
+
+    See Also
+    --------
+    load : The clusterings of the same file.
+    subscape.describe : Makes prototypes.
 
     Examples
     --------

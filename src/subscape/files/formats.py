@@ -28,8 +28,8 @@ from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray
 from subscape.tables.readers.arrays import check_npy
 from subscape.tables.readers.boundary import DEFAULT, Limits, guarded
+from subscape.tables.readers.compression import open_bytes
 from subscape.tables.readers.dialect import decode, detect_encoding
-from subscape.tables.readers.packed import open_bytes
 
 from .archive import MAX_BYTES, read_archive, save
 from .atomic import write_text_atomically
@@ -40,7 +40,7 @@ from .opensubspace import is_opensubspace, parse_opensubspace, write_opensubspac
 
 __all__ = [
     "FORMATS",
-    "Source",
+    "FileSource",
     "read_clusterings",
     "read_drafts",
     "read_together",
@@ -50,7 +50,7 @@ __all__ = [
 Paths = str | os.PathLike[str]
 
 
-class Source(NamedTuple):
+class FileSource(NamedTuple):
     """A clustering of a file, and what it and its clusters are called there."""
 
     name: str
@@ -93,7 +93,7 @@ def read_clusterings(
 
     See Also
     --------
-    read_together : several files about one table, each filling the gaps of the others.
+    subscape.files.read_together : Several files about one table; each fills gaps of the others.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def read_clusterings(
 
 def read_together(
     paths: Sequence[Paths], *, shape: tuple[int | None, int | None] | None = None
-) -> list[list[Source]]:
+) -> list[list[FileSource]]:
     """Read the clusterings of several files about one table.
 
     What one file leaves open, the others tell: labels take the features of the rest, cluster lists
@@ -135,6 +135,10 @@ def read_together(
         For each file its clusterings: name, clustering, names of the clusters (their numbers from 0
         where the file has none). The name is that of the file, with a ``#`` and the name within the
         file (else the number, from 1) where it holds several.
+
+    See Also
+    --------
+    subscape.files.read_clusterings : One file.
 
     Examples
     --------
@@ -161,7 +165,7 @@ def read_together(
     feature_order = next((c.feature_names for c in every if c.feature_names is not None), None)
     return [
         [
-            Source(
+            FileSource(
                 name,
                 _reordered(clustering, row_order, feature_order),
                 draft.cluster_names or tuple(map(str, range(clustering.n_clusters))),
@@ -346,6 +350,11 @@ def write_clusterings(
     Returns
     -------
     Path
+
+    See Also
+    --------
+    subscape.files.read_clusterings : Reads what it wrote.
+    save : The format that keeps everything.
 
     Examples
     --------

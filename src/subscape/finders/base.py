@@ -31,7 +31,7 @@ from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
 
 from .published import Published
-from .refined import changes_by_refinement
+from .refinement import changes_by_refinement
 
 __all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_of"]
 

@@ -38,6 +38,10 @@ class Expectation(NamedTuple):
     """Mean of a measure under a null model.
 
     ``standard_error`` is 0 and ``samples`` empty where the mean is known analytically.
+
+    See Also
+    --------
+    expected : Makes it.
     """
 
     mean: float
@@ -56,6 +60,10 @@ class Corrected(NamedTuple):
         Of ``value``, from the sampled expectation.
     raw, expected : float
         The measure itself and its mean under the null model.
+
+    See Also
+    --------
+    corrected : Makes it.
     """
 
     value: float
@@ -80,6 +88,10 @@ class PValue(NamedTuple):
         The measure itself.
     samples : array
         The measure on the samples, in the order of their seeds.
+
+    See Also
+    --------
+    p_value : Makes it.
     """
 
     value: float
@@ -126,6 +138,11 @@ def corrected(
     Returns
     -------
     Corrected
+
+    See Also
+    --------
+    expected : What chance gives.
+    p_value : How often chance does as well.
 
     Examples
     --------
@@ -179,6 +196,11 @@ def p_value(
     -------
     PValue
 
+    See Also
+    --------
+    expected : What chance gives on average.
+    subscape.validation.significance : Whether a finder finds more than chance.
+
     Examples
     --------
     >>> from subscape.measures import p_value
@@ -218,6 +240,11 @@ def expected(
     Returns
     -------
     Expectation
+
+    See Also
+    --------
+    corrected : A measure corrected by it.
+    p_value : How often chance does as well.
 
     Examples
     --------

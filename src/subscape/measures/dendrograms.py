@@ -32,6 +32,11 @@ def dendrogram_distance(
         often as it is there; n² / 2 clusters, for some hundred rows. Every row is then in n
         clusters of either dendrogram, and only "clustering_error" tells them apart.
 
+    See Also
+    --------
+    dendrogram_layers : Layer by layer.
+    cophenetic_similarity : By heights.
+
     References
     ----------
     A. Patrikainen, *Methods for comparing subspace clusterings*, 2005, chapter 7.
@@ -79,6 +84,11 @@ def cophenetic_similarity(a: ArrayLike, b: ArrayLike) -> float:
     float in [-1, 1]; 1 where both join all pairs in proportion. If one of them joins all pairs at
     the same height there is nothing to correlate: 1 if both do, else 0.
 
+    See Also
+    --------
+    hop_similarity : By edges instead of heights.
+    dendrogram_distance : As overlapping clusterings.
+
     Notes
     -----
     R. R. Sokal and F. J. Rohlf, Taxon 11 (1962), doi:10.2307/1217208. Needs O(n²) memory.
@@ -114,6 +124,11 @@ def dendrogram_layers(a: ArrayLike, b: ArrayLike) -> FloatArray:
     -------
     array of shape (n - 2,)
         B_k for k = 2, ..., n - 1; 1 for equal layers. Empty for fewer than three rows.
+
+    See Also
+    --------
+    dendrogram_distance : In one number.
+    fowlkes_mallows_score : The measure of each layer.
 
     References
     ----------
@@ -158,6 +173,10 @@ def hop_similarity(a: ArrayLike, b: ArrayLike) -> float:
     float in [-1, 1]
         1 where all ways are as long in both. If all ways of one are equally long: 1 if those of
         both are, else 0.
+
+    See Also
+    --------
+    cophenetic_similarity : By heights.
 
     Notes
     -----

@@ -59,6 +59,11 @@ def pairwise_distances(
     -------
     array of shape (n, n), zero on the diagonal
 
+    See Also
+    --------
+    medoid_index : The clustering in the middle.
+    subscape.plots.DistanceMatrixDisplay : As a picture.
+
     Examples
     --------
     >>> from subscape.measures import pairwise_distances
@@ -113,6 +118,10 @@ def medoid_index(
     Returns
     -------
     int
+
+    See Also
+    --------
+    pairwise_distances : The distances.
 
     Examples
     --------

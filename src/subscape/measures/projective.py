@@ -23,7 +23,7 @@ from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.core.types import FloatArray, IndexArray
 
 from .pairwise import same_table
-from .stacked import Stack, block_sums, shared_masses, similarities, stack
+from .stacked_clusters import Stack, block_sums, shared_masses, similarities, stack
 
 #: What a measure of projective clusterings looks at.
 SIDES = ("both", "objects", "features")
@@ -48,6 +48,11 @@ def nmi_projective(a: Any, b: Any, on: str = "both") -> float:
     float
         Large is alike. The shared masses of "both" and "features" don't add up to the sizes of
         the clusters, so values may leave [0, 1], and a clustering need not score 1 with itself.
+
+    See Also
+    --------
+    clustering_error : By cells.
+    psi_projective : Of a consensus and an ensemble.
 
     Notes
     -----
@@ -89,6 +94,10 @@ def reference_gain(consensus: Any, ensemble: Any, reference: Any, on: str = "bot
     float
         NMI of the consensus with the reference less the mean NMI of the members with it.
 
+    See Also
+    --------
+    ensemble_ratio : Against the ensemble itself.
+
     References
     ----------
     F. Gullo, C. Domeniconi, A. Tagarelli, SIGMOD 2011, doi:10.1145/1989323.1989400.
@@ -125,6 +134,11 @@ def ensemble_ratio(
     float
         Mean NMI of the consensus with the members over the mean NMI of two members. The paper calls
         it a coefficient of variation; it is a ratio.
+
+    See Also
+    --------
+    reference_gain : Against a reference.
+    psi_projective : The distance behind it.
 
     References
     ----------
@@ -166,6 +180,11 @@ def psi_objects(consensus: Any, ensemble: Any) -> float:
         0 to the number of members. Each cluster is compared with the most similar one of the other
         side (Tanimoto), both ways.
 
+    See Also
+    --------
+    psi_projective : Rows and features together.
+    psi_features : Features alone.
+
     References
     ----------
     F. Gullo, C. Domeniconi, A. Tagarelli, SIGMOD 2011, doi:10.1145/1989323.1989400.
@@ -190,6 +209,11 @@ def psi_features(consensus: Any, ensemble: Any) -> float:
     Returns
     -------
     float
+
+    See Also
+    --------
+    psi_projective : Rows and features together.
+    psi_objects : Rows alone.
 
     References
     ----------
@@ -219,6 +243,12 @@ def psi_projective(consensus: Any, ensemble: Any) -> float:
     Returns
     -------
     float
+
+    See Also
+    --------
+    psi_objects : Rows alone.
+    psi_features : Features alone.
+    subscape.ensemble.ClusterBasedPCE : Makes it small.
 
     References
     ----------
@@ -262,6 +292,10 @@ def lac_weights(
     -------
     array of shape (n_clusters, n_features)
         Rows sum to 1; constant columns have weight 0.
+
+    See Also
+    --------
+    subscape.finders.LAC : Finds the groups, too.
 
     References
     ----------

@@ -44,7 +44,7 @@ CONNECT = 6.0
 #: Seconds that a scheduler or a worker may take to answer a question that takes no work.
 ANSWER = 10.0
 #: What a worker is asked for its version: by this text alone, as it may not have the package.
-VERSION_THERE = "__import__('subscape.version', fromlist=['version']).__version__"
+WORKER_VERSION = "__import__('subscape.version', fromlist=['version']).__version__"
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +254,7 @@ def _check_workers(
         raise SubscapeError(
             f"the cluster at {address!r} has no workers; start one with  dask worker {address}"
         ) from None
-    versions = _told_by_workers(client, address, eval, VERSION_THERE)
+    versions = _told_by_workers(client, address, eval, WORKER_VERSION)
     other = {place: found for place, found in versions.items() if found != __version__}
     if other:
         place, found = next(iter(other.items()))
@@ -376,7 +376,7 @@ def _sent(
     try:
         for i, call in calls.items():
             arguments = [there.get(id(part), part) for part in call]
-            future = client.submit(_there, function, *arguments, pure=False, **options)
+            future = client.submit(_call_on_worker, function, *arguments, pure=False, **options)
             futures[i] = future
             future.add_done_callback(lambda _, i=i: finished.put(i))
         while futures:
@@ -470,7 +470,9 @@ def _no_worker() -> None:
     ) from None
 
 
-def _there(function: Callable[..., Any], *arguments: Any) -> tuple[Any, tuple[Recorded, ...]]:
+def _call_on_worker(
+    function: Callable[..., Any], *arguments: Any
+) -> tuple[Any, tuple[Recorded, ...]]:
     """The call on its worker: one thread, as here, and what it warns of is brought back."""
     with on_worker(), recorded_warnings() as seen:
         result = function(*arguments)

@@ -37,6 +37,10 @@ class AdcoOverTimeDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.measures.adco_matrix : The numbers.
     """
 
     def __init__(

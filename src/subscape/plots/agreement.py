@@ -30,6 +30,10 @@ class AgreementDisplay:
     curves_ : dict
         Cluster -> agreement of its rows, falling; -1 are the noise rows.
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.ensemble.agreement : The numbers.
     """
 
     def __init__(self, agreement: Agreement) -> None:

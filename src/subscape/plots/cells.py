@@ -34,6 +34,11 @@ class CellsDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    FlatsDisplay : Clusters on flats.
+    subscape.describe : The clusters in words.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from subscape.core.clustering import as_clustering
 from subscape.core.errors import SubscapeError
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.ensemble.members import Ensemble, check_same_table
-from subscape.measures.stacked import similarities, stack
+from subscape.measures.stacked_clusters import similarities, stack
 
 from .canvas import axes, cluster_colours
 
@@ -45,6 +45,11 @@ class ClusterMapDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.ensemble.generate : Makes an ensemble.
+    CoassociationDisplay : Rows instead of clusters.
     """
 
     def __init__(

@@ -28,6 +28,10 @@ class ClusterStabilityDisplay:
     order_ : array
         Clusters in the order of the picture.
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.validation.cluster_stability : The numbers.
     """
 
     def __init__(self, stability: ClusterStability, names: list[str]) -> None:

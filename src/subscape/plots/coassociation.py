@@ -11,7 +11,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.ensemble.accumulation import coassociation
 from subscape.ensemble.members import Ensemble
 from subscape.ensemble.voting import ballot
-from subscape.measures.stacked import stack
+from subscape.measures.stacked_clusters import stack
 
 from .canvas import axes, cluster_colours
 
@@ -39,6 +39,11 @@ class CoassociationDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.ensemble.EvidenceAccumulation : A consensus of these votes.
+    AgreementDisplay : Agreement per row.
     """
 
     def __init__(

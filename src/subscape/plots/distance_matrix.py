@@ -35,6 +35,10 @@ class DistanceMatrixDisplay:
     order_ : array
         Clusterings in the order of the picture.
     ax_, ax_dendrogram_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.measures.pairwise_distances : The numbers.
     """
 
     def __init__(

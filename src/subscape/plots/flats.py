@@ -22,7 +22,7 @@ MOST_POINTS = 10_000
 NOISE_COLOUR = "#bbbbbb"
 
 
-class View(NamedTuple):
+class Viewpoint(NamedTuple):
     """How features become two or three coordinates, and what those are called."""
 
     centre: FloatArray
@@ -54,6 +54,11 @@ class FlatsDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.finders.KFlats : Finds flats.
+    CellsDisplay : Clusters in some of the features.
     """
 
     def __init__(
@@ -197,7 +202,7 @@ def corners(cluster: EncodedCluster) -> FloatArray:
     return np.asarray(cluster.origin + places @ directions)
 
 
-def chosen_view(table: FloatArray, clustering: Any, features: Sequence[Any] | None) -> View:
+def chosen_view(table: FloatArray, clustering: Any, features: Sequence[Any] | None) -> Viewpoint:
     """The features asked for, all of up to three, or the first three principal directions."""
     p = table.shape[1]
     names = feature_names(clustering)
@@ -213,12 +218,12 @@ def chosen_view(table: FloatArray, clustering: Any, features: Sequence[Any] | No
             # A single feature is drawn along a line.
             directions = np.concatenate([directions, np.zeros((p, 1))], axis=1)
             labels.append("")
-        return View(np.zeros(p), directions, labels)
+        return Viewpoint(np.zeros(p), directions, labels)
     main = encode(table, np.zeros(len(table), np.int64), 3).clusters[0]
     basis = main.basis.T  # type: ignore[union-attr]
     room = 3 - basis.shape[1]
     directions = np.concatenate([basis, np.zeros((p, room))], axis=1)
-    return View(main.origin, directions, [f"principal direction {i + 1}" for i in range(3)])
+    return Viewpoint(main.origin, directions, [f"principal direction {i + 1}" for i in range(3)])
 
 
 def _units(features: IndexArray, p: int) -> FloatArray:

@@ -26,6 +26,10 @@ class IntersectionsDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.measures.intersection_table : The numbers.
     """
 
     def __init__(self, table: Overlap, matching: Matching) -> None:

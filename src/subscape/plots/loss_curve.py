@@ -37,6 +37,10 @@ class LossCurveDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.measures.loss_by_dim : The numbers.
     """
 
     def __init__(self, curves: dict[str, FloatArray], one_cluster: FloatArray) -> None:

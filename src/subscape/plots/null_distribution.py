@@ -29,6 +29,10 @@ class NullDistributionDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.validation.significance : The numbers.
     """
 
     def __init__(

@@ -36,6 +36,10 @@ class ReconstructionErrorDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.measures.feature_losses : The numbers.
     """
 
     def __init__(

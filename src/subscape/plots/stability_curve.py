@@ -28,6 +28,11 @@ class StabilityCurveDisplay:
     places_ : array of shape (n_settings,)
         Where the settings are on the x axis: the parameter itself if a single number changes.
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.validation.resampling_stability : The numbers.
+    subscape.validation.choose : Chooses by them.
     """
 
     def __init__(self, curves: dict[str, StabilityCurve]) -> None:

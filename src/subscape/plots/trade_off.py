@@ -31,6 +31,10 @@ class TradeOffDisplay:
     Attributes
     ----------
     ax_, figure_ : matplotlib objects, after ``plot``
+
+    See Also
+    --------
+    subscape.measures.dq_measure : The numbers.
     """
 
     def __init__(self, scores: dict[str, DQScore]) -> None:

@@ -13,7 +13,7 @@ from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IndexArray, IntArray
-from subscape.finders.oriented.between import leading_directions
+from subscape.finders.oriented.centre_directions import leading_directions
 
 from .canvas import cluster_colours, pyplot
 
@@ -58,6 +58,11 @@ class ViewsDisplay:
     ----------
     axes_ : array of matplotlib axes, shape (n_clusterings, n_clusterings)
     figure_ : matplotlib figure
+
+    See Also
+    --------
+    subscape.finders.NrKMeans : Finds views.
+    subscape.report.write_report : The page of a study.
     """
 
     def __init__(

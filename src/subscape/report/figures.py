@@ -51,6 +51,10 @@ def write_figures(study: Study, folder: str | os.PathLike[str], format: str = "p
     -------
     list of Path
 
+    See Also
+    --------
+    write_report : The page.
+
     Examples
     --------
     >>> import tempfile

@@ -42,6 +42,11 @@ def write_report(study: Study, path: str | os.PathLike[str], *, embed_ids: bool 
     -------
     Path
 
+    See Also
+    --------
+    write_figures : The pictures by themselves.
+    subscape.explore : Makes a study.
+
     Examples
     --------
     >>> import tempfile
@@ -73,6 +78,10 @@ def render(study: Study, *, embed_ids: bool = False) -> str:
     -------
     str
         HTML that asks for nothing else: pictures, styles, scripts and numbers are in it.
+
+    See Also
+    --------
+    write_report : Writes it to a file.
 
     Examples
     --------

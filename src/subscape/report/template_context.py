@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from subscape.core.errors import count
-from subscape.exploration.known import LEIDEN
+from subscape.exploration.known_groupings import LEIDEN
 from subscape.exploration.study import all_views
 from subscape.exploration.verdict import counted_bound, joined, paragraphs
 from subscape.finders.catalogue import of_role

@@ -44,6 +44,10 @@ def fingerprint(X: Any, feature_names: tuple[str, ...] | None = None) -> str:
     -------
     str
 
+    See Also
+    --------
+    RunStore : Where runs are found by it.
+
     Examples
     --------
     >>> import numpy as np

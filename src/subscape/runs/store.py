@@ -31,6 +31,10 @@ class RunStore:
     folder : path
         Made if it isn't there. Runs are in ``runs/<id>.subscape`` below it.
 
+    See Also
+    --------
+    run_all : Keeps its runs in one.
+
     Examples
     --------
     >>> import tempfile
@@ -172,6 +176,11 @@ def run_all(
     Returns
     -------
     list of Run
+
+    See Also
+    --------
+    RunStore : Where runs are kept.
+    subscape.validation.resampling_stability : Uses it for samples.
 
     Examples
     --------

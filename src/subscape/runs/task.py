@@ -39,6 +39,11 @@ class Task:
         are known again, by its name and arguments. A lambda makes runs that can't be kept.
     note : mapping, optional
         Plain values for the caller's own use; kept with the run, no part of what it is.
+
+    See Also
+    --------
+    run_all : Does tasks.
+    Run : What came of it.
     """
 
     finder: Any
@@ -80,6 +85,11 @@ class Run(ShownAsText):
         The task's.
     is_restored : bool
         Read from the store instead of computed.
+
+    See Also
+    --------
+    Task : What was to be done.
+    run_all : Does tasks.
     """
 
     id: str

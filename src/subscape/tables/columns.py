@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -53,6 +54,10 @@ class Column:
     unused : str
         Why a column that looks like numbers is not used as such.
 
+    See Also
+    --------
+    subscape.Table : All columns.
+
     Examples
     --------
     >>> Column("colour", "nominal", "text", ("blue", "red")).is_feature
@@ -88,6 +93,37 @@ class Column:
     def is_feature(self) -> bool:
         """Whether clusters may be sought in it."""
         return self.role in ("numeric", "nominal")
+
+
+class WithSchema:
+    """What tables tell by their columns, wherever the rows are."""
+
+    schema: tuple[Column, ...]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and of features, that is, of numeric and nominal columns."""
+        return self.n_rows, len(self.feature_names)
+
+    @cached_property
+    def feature_names(self) -> tuple[str, ...]:
+        """Names of the numeric and nominal columns, in order."""
+        return tuple(c.name for c in self.schema if c.is_feature)
+
+    @cached_property
+    def numeric_names(self) -> tuple[str, ...]:
+        """Names of the numeric columns, in order."""
+        return tuple(c.name for c in self.schema if c.role == "numeric")
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """The role of each column, by name."""
+        return {c.name: c.role for c in self.schema}
 
 
 def check_unique(names: Iterable[str]) -> None:

@@ -42,6 +42,10 @@ class Encoded(NamedTuple):
         Their names; an indicator column is called ``"column=level"``.
     origin : (q,) int array
         For each of the q columns, the index of the table's feature it comes from.
+
+    See Also
+    --------
+    subscape.Table : Makes it.
     """
 
     X: Any

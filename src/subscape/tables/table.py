@@ -19,7 +19,16 @@ from subscape.core.indexing import checked_names, positions
 from subscape.core.types import FloatArray, IntArray
 
 from . import profile as profiles
-from .columns import Column, as_labels, as_names, as_values, check_known, check_unique, recast
+from .columns import (
+    Column,
+    WithSchema,
+    as_labels,
+    as_names,
+    as_values,
+    check_known,
+    check_unique,
+    recast,
+)
 from .encoding import Encoded, encode, missing_mask
 from .parts import Wishes, parts_of_array
 
@@ -30,7 +39,7 @@ Nominal = Literal["drop", "codes", "onehot"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Table:
+class Table(WithSchema):
     """A table of data: numbers, nominal columns, names, roles and missing cells.
 
     A frozen value: its arrays are read-only, and every change gives a new table. Use
@@ -50,6 +59,11 @@ class Table:
         What was read and detected: file name, delimiter, encoding, rows.
     reading_notes : sequence of str, optional
         Sentences about the reading, shown first among the ``notes``.
+
+    See Also
+    --------
+    subscape.explore : Finds the groupings of a table.
+    subscape.exploration.prepare : Encodes, imputes and scales.
 
     Examples
     --------
@@ -239,26 +253,6 @@ class Table:
     def n_rows(self) -> int:
         """Number of rows."""
         return int(self.X.shape[0])
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Number of rows and of features, that is, of numeric and nominal columns."""
-        return self.n_rows, len(self.feature_names)
-
-    @cached_property
-    def feature_names(self) -> tuple[str, ...]:
-        """Names of the numeric and nominal columns, in order."""
-        return tuple(c.name for c in self.schema if c.is_feature)
-
-    @cached_property
-    def numeric_names(self) -> tuple[str, ...]:
-        """Names of the columns of ``X``."""
-        return tuple(c.name for c in self.schema if c.role == "numeric")
-
-    @property
-    def roles(self) -> dict[str, str]:
-        """The role of each column, by name."""
-        return {c.name: c.role for c in self.schema}
 
     @property
     def nominal(self) -> dict[str, NDArray[np.int32]]:

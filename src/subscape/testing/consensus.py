@@ -49,6 +49,11 @@ def check_consensus(method: Any) -> None:
     ------
     AssertionError
         Naming the check and what was wrong.
+
+    See Also
+    --------
+    check_finder : The same for finders.
+    check_measure : The same for measures.
     """
     for name, check in CONSENSUS_CHECKS.items():
         try:

@@ -53,6 +53,11 @@ def check_finder(finder: Any) -> None:
     ------
     AssertionError
         Naming the check and what was wrong.
+
+    See Also
+    --------
+    check_consensus : The same for consensus methods.
+    check_measure : The same for measures.
     """
     for name, check in FINDER_CHECKS.items():
         try:

@@ -45,6 +45,10 @@ def check_measure(measure: str | Callable[..., float] | Measure) -> None:
     AssertionError
         Naming the check and what was wrong.
 
+    See Also
+    --------
+    check_finder : The same for finders.
+
     Examples
     --------
     >>> from subscape.measures import clustering_error

@@ -27,6 +27,6 @@ __getattr__, __dir__, __all__ = lazy_names(
         "stability.resampling": "subsamples",
         "stability.lange": "lange_stability prediction_strength",
         "stability.clest": "clest",
-        "stability.overlapping": "model_explorer levine_domany",
+        "stability.model_explorer": "model_explorer levine_domany",
     },
 )

@@ -265,6 +265,10 @@ class ClassTest:
     maxima : dict of str to array
         The largest evidence on each table without classes, by kind of table; none are drawn if
         ``evidence`` is not above 0.
+
+    See Also
+    --------
+    class_test : Makes it.
     """
 
     labels: IndexArray
@@ -285,7 +289,9 @@ class ClassTest:
         """
         if not self.evidence > 0:
             return 1.0
-        return max(tail(self.evidence, each, 1 / self.n_rows) for each in self.maxima.values())
+        return max(
+            gamma_p_value(self.evidence, each, 1 / self.n_rows) for each in self.maxima.values()
+        )
 
 
 def class_test(
@@ -311,6 +317,11 @@ def class_test(
     Returns
     -------
     ClassTest
+
+    See Also
+    --------
+    subscape.finders.LatentClasses : Finds the classes.
+    split_test : Humps along a line.
 
     References
     ----------
@@ -354,7 +365,9 @@ def class_test(
 def _is_decided(gain: float, drawn: Sequence[Sequence[float]], least_spread: float) -> bool:
     if any(sum(each >= gain for each in own) >= ENOUGH for own in drawn):
         return True
-    return len(drawn[0]) >= FEWEST and all(tail(gain, own, least_spread) < SURE for own in drawn)
+    return len(drawn[0]) >= FEWEST and all(
+        gamma_p_value(gain, own, least_spread) < SURE for own in drawn
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -397,7 +410,7 @@ def best_classes(judge: ClassScorer, rng: np.random.Generator, max_classes: int 
     return Best(judge(labels), labels, top)
 
 
-def tail(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> float:
+def gamma_p_value(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> float:
     """Probability that the largest gain on a table without classes reaches ``gain``.
 
     Within the gains seen it is their share (plus one, of all plus one). Beyond them it is read from
@@ -405,9 +418,9 @@ def tail(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> float:
     two less favourable by a standard error, the third at least by one: differences of
     log-likelihoods are nearly normal where columns depend on each other, and skewed where not.
 
-    >>> tail(0.0, [1.0, 2.0, 3.0])
+    >>> gamma_p_value(0.0, [1.0, 2.0, 3.0])
     1.0
-    >>> 0 < tail(40.0, [1.0, 2.0, 3.0]) < 0.01
+    >>> 0 < gamma_p_value(40.0, [1.0, 2.0, 3.0]) < 0.01
     True
     """
     values = np.asarray(maxima, dtype=np.float64)

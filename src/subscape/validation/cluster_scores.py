@@ -34,6 +34,10 @@ class ClusterScores(NamedTuple):
         and large clusters that chance finds have about the same.
     total : float
         Sum of the gains; rows of several clusters count for each in part.
+
+    See Also
+    --------
+    score_clusters : Makes them.
     """
 
     gain: FloatArray
@@ -64,6 +68,11 @@ def score_clusters(X: ArrayLike, clustering: Any) -> ClusterScores:
     Returns
     -------
     ClusterScores
+
+    See Also
+    --------
+    significance : Whether chance gives such scores.
+    feature_tests : Column by column.
 
     Examples
     --------

@@ -74,6 +74,10 @@ class FeatureTests:
         p-values are much too small.
     is_share : bool array of shape (n_columns,)
         Columns with two values.
+
+    See Also
+    --------
+    feature_tests : Makes it.
     """
 
     clusters: NDArray[Any]
@@ -151,6 +155,11 @@ def feature_tests(
     Returns
     -------
     FeatureTests
+
+    See Also
+    --------
+    subscape.describe : Where the clusters lie.
+    score_clusters : How narrow they are.
 
     Notes
     -----

@@ -43,6 +43,10 @@ class GapCurve(ShownAsTable):
         What the finder found in the table, for each number.
     null_kind, space : str
     failures : tuple of str
+
+    See Also
+    --------
+    gap_statistic : Makes it.
     """
 
     n_clusters: IntArray
@@ -119,6 +123,11 @@ def gap_statistic(
     Returns
     -------
     GapCurve
+
+    See Also
+    --------
+    choose : Several criteria at once.
+    clest : By stability.
 
     References
     ----------

@@ -42,6 +42,10 @@ def max_statistic_test(observed: ArrayLike, null_maxima: ArrayLike) -> FloatArra
     array of the shape of ``observed``
         (1 + null tables whose largest is at least as large) / (1 + null tables).
 
+    See Also
+    --------
+    significance : Uses it for finders.
+
     References
     ----------
     .. [1] P. H. Westfall, S. S. Young, "Resampling-based multiple testing", Wiley, 1993
@@ -92,6 +96,10 @@ def robust_scale(statistics: ArrayLike) -> Scale:
     Returns
     -------
     Scale
+
+    See Also
+    --------
+    max_statistic_test : Compares statistics on one scale.
 
     Examples
     --------

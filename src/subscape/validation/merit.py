@@ -27,6 +27,10 @@ class FigureOfMerit(ShownAsText):
         Root mean squared deviation of each feature from the means of the clusters found without it;
         NaN where the finder failed or, in subspaces, where no cluster has the feature.
     failures : tuple of str
+
+    See Also
+    --------
+    figure_of_merit : Makes it.
     """
 
     by_feature: FloatArray
@@ -84,6 +88,11 @@ def figure_of_merit(
     Returns
     -------
     FigureOfMerit
+
+    See Also
+    --------
+    choose : Several criteria at once.
+    prediction_strength : Rows left out instead of features.
 
     Notes
     -----

@@ -63,6 +63,11 @@ class Significance(ShownAsTable):
     statistic, null_kind : str
     failures : tuple of str
         Errors of finders on null tables, which are left out.
+
+    See Also
+    --------
+    significance : Makes it.
+    subscape.plots.NullDistributionDisplay : As a picture.
     """
 
     p_value: float
@@ -182,6 +187,12 @@ def significance(
     Returns
     -------
     Significance
+
+    See Also
+    --------
+    replicate : Whether both halves show the same.
+    null_table : A table of the kind that it is held against.
+    subscape.plots.NullDistributionDisplay : As a picture.
 
     Notes
     -----

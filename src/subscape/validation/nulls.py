@@ -38,6 +38,11 @@ class NullModel:
     shrinkage : float or "ledoit_wolf", default=0
         Share of the correlations that is given up; see :func:`null_table`.
 
+    See Also
+    --------
+    null_table : One such table.
+    significance : Tests against them.
+
     Examples
     --------
     >>> import numpy as np
@@ -231,6 +236,11 @@ def null_table(
     Returns
     -------
     float64 array of the shape of ``X``
+
+    See Also
+    --------
+    NullModel : Many tables from one model.
+    subscape.datasets.structureless : Tables of a given shape.
 
     Notes
     -----

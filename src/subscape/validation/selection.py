@@ -14,7 +14,7 @@ from sklearn.base import clone
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError, count
 from subscape.core.markup import ShownAsTable
-from subscape.core.plain_values import frame_of, without_nan
+from subscape.core.plain_values import without_nan
 from subscape.core.prototypes import assign, describe
 from subscape.core.types import FloatArray, IntArray
 from subscape.measures.flats.description_length import description_length
@@ -109,6 +109,11 @@ def choose(
     Returns
     -------
     Choice
+
+    See Also
+    --------
+    resampling_stability : One of the criteria by itself.
+    significance : Whether the choice is more than chance.
 
     Notes
     -----
@@ -339,6 +344,10 @@ class Choice(ShownAsTable):
     curve : StabilityCurve or None
         All that is behind a choice by stability.
     details : dict of arrays of shape (n_settings,)
+
+    See Also
+    --------
+    choose : Makes it.
     """
 
     by: str
@@ -445,16 +454,6 @@ class Choice(ShownAsTable):
             "sure": self.sure,
             "settings": without_nan(self.to_records()),
         }
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The records as a data frame of pandas, "polars" or "pyarrow".
-
-        Returns
-        -------
-        data frame
-            Of the library asked for.
-        """
-        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         lines = [self.sentence()]

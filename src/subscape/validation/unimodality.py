@@ -35,6 +35,10 @@ def dip_statistic(column: ArrayLike) -> float:
     -------
     float
 
+    See Also
+    --------
+    split_test : Along any line of a table.
+
     References
     ----------
     .. [1] J. A. Hartigan, P. M. Hartigan, "The dip test of unimodality", Annals of Statistics 13

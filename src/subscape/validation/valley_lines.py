@@ -49,6 +49,10 @@ class SplitTest:
         The line, chosen by all rows.
     labels : int array of shape (n_rows,)
         On which side of the valley each row lies.
+
+    See Also
+    --------
+    split_test : Makes it.
     """
 
     p_value: float
@@ -74,6 +78,11 @@ def split_test(X: ArrayLike, random_state: Any = 0) -> SplitTest:
     Returns
     -------
     SplitTest
+
+    See Also
+    --------
+    dip_statistic : The statistic.
+    valley_test : Valleys of any shape.
 
     References
     ----------

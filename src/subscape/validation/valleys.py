@@ -60,6 +60,10 @@ class CurveNull:
     closed : bool, default=False
         Whether the curve is a ring.
 
+    See Also
+    --------
+    NullModel : Tables with one hump per column.
+
     References
     ----------
     .. [1] J. B. Tenenbaum, V. de Silva, J. C. Langford, "A global geometric framework for
@@ -272,6 +276,10 @@ class ValleyTest(NamedTuple):
         Of the table, or of the grouping given.
     maxima : dict of str to tuple of float
         By kind, the largest gain found on each table drawn.
+
+    See Also
+    --------
+    valley_test : Makes it.
     """
 
     p_value: float
@@ -314,6 +322,11 @@ def valley_test(
     Returns
     -------
     ValleyTest
+
+    See Also
+    --------
+    subscape.finders.DensityTree : Finds groups between valleys.
+    split_test : Along a line.
 
     Examples
     --------

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from subscape.core import ConstantFeatureWarning
 from subscape.datasets import planted_views
 from subscape.finders import MAXIMUS
-from subscape.finders.alternatives.maximus.plans import Plan
+from subscape.finders.alternatives.maximus.plans import SimilarityPlan
 from subscape.finders.alternatives.residual_kmeans import unexplained
 from subscape.measures import (
     DensityProfile,
@@ -234,7 +234,7 @@ def test_another_plan_gives_other_labels(monkeypatch):
     assert adjusted_rand_score(labels, usual.labels_) < 0.1
 
     def replaced(self, rows, regions, centres, known, limits, watch):
-        return Plan(regions.profile(labels, 3).astype(np.int64), (0.0,)), 0.0
+        return SimilarityPlan(regions.profile(labels, 3).astype(np.int64), (0.0,)), 0.0
 
     monkeypatch.setattr(MAXIMUS, "_plan", replaced)
     finder = MAXIMUS(random_state=0).fit(X, given=known)
@@ -251,7 +251,7 @@ def test_where_rows_are_too_similar_the_next_plan_leaves_them_room(monkeypatch):
         plan, over = planned(self, rows, regions, centres, known, given, watch)
         if len(limits) == 1:
             # The labels of this one are the known clustering.
-            plan = Plan(known[0].profile.astype(np.int64), plan.similarities)
+            plan = SimilarityPlan(known[0].profile.astype(np.int64), plan.similarities)
         return plan, over
 
     monkeypatch.setattr(MAXIMUS, "_plan", watched)
@@ -271,7 +271,7 @@ def test_a_plan_that_no_rows_can_have_is_flagged(monkeypatch):
             inside = np.flatnonzero(regions.attribute == attribute)
             taken = inside[::-1] if attribute % 2 else inside
             counts[np.arange(len(taken)) * 3 // len(taken), taken] = regions.counts[taken]
-        return Plan(counts, (0.0,)), 0.0
+        return SimilarityPlan(counts, (0.0,)), 0.0
 
     monkeypatch.setattr(MAXIMUS, "_plan", impossible)
     with pytest.warns(ConvergenceWarning, match=r"\d+\.\d% of the rows, .* elsewhere than planned"):

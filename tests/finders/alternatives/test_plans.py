@@ -12,12 +12,16 @@ from scipy.optimize import linprog
 
 from subscape.finders.alternatives.matching import best_matching, known_profiles
 from subscape.finders.alternatives.maximus.placing import (
-    Limits,
+    SimilarityLimits,
     place_rows,
     placed_kmeans,
     squared_distances,
 )
-from subscape.finders.alternatives.maximus.plans import Plan, least_similarities, plan_regions
+from subscape.finders.alternatives.maximus.plans import (
+    SimilarityPlan,
+    least_similarities,
+    plan_regions,
+)
 from subscape.finders.alternatives.maximus.prices import similarity_prices
 from subscape.finders.alternatives.maximus.voting import (
     assign_within_capacities,
@@ -122,7 +126,7 @@ def test_a_program_without_time_still_plans():
 def test_rows_are_placed_near_the_least_cost(seed):
     _, _, known, _ = setting(seed, 10, 2, 2, n_bins=3)
     costs = np.random.default_rng(seed).random((10, 2))
-    limits = Limits.above([known[0].certificate], [0.05 * known[0].certificate])
+    limits = SimilarityLimits.above([known[0].certificate], [0.05 * known[0].certificate])
     labels, _ = place_rows(costs, known, limits, Watch())
     allowed = [
         costs[np.arange(10), each].sum()
@@ -179,7 +183,7 @@ def least_cost(costs, known, limits):
 def test_many_rows_are_placed_by_prices():
     X, _, known, _ = setting(3, 3000, 4, 3)
     centres = X[:3]
-    limits = Limits.above([known[0].certificate], [0.002 * known[0].certificate])
+    limits = SimilarityLimits.above([known[0].certificate], [0.002 * known[0].certificate])
     costs = squared_distances(X, centres)
     assert known[0].similarity(costs.argmin(axis=1), 3) > limits.most[0]
     placed = placed_kmeans(X, centres, known, limits, 5, Watch())
@@ -213,6 +217,6 @@ def test_a_vote_realises_a_plan_that_can_be_realised():
     regions = Regions.of(X, 5, "uniform", truth)
     known = known_profiles(regions, [np.arange(100) % 2], 2)
     centres = np.array([X[:50].mean(axis=0), X[50:].mean(axis=0)])
-    plan = Plan(regions.profile(truth, 2).astype(int), (0.0,))
+    plan = SimilarityPlan(regions.profile(truth, 2).astype(int), (0.0,))
     np.testing.assert_array_equal(vote(X, regions, plan, centres, 20), truth)
     assert known[0].similarity(truth, 2) < 1.1 * known[0].certificate

@@ -23,8 +23,8 @@ from subscape.datasets import planted_axes, thesis_6_1, thesis_6_2
 from subscape.finders.axis.sspc.hints import NOTHING, Hints, matching
 from subscape.finders.axis.sspc.seeds import (
     Threshold,
+    column_medians,
     feature_scores,
-    median,
     n_bins,
     peak,
     seed_groups,
@@ -99,7 +99,7 @@ def test_one_row_selects_nothing():
 @given(st.integers(1, 9), st.integers(1, 4), st.integers(0, 100))
 def test_median_is_numpys(n, p, seed):
     rows = np.random.default_rng(seed).integers(0, 5, (n, p)).astype(float)
-    np.testing.assert_array_equal(median(rows), np.median(rows, axis=0))
+    np.testing.assert_array_equal(column_medians(rows), np.median(rows, axis=0))
 
 
 def test_rows_go_where_they_add_most():

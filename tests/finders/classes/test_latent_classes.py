@@ -16,7 +16,7 @@ from subscape.finders.classes.level_table import LevelTable, columns_of_levels, 
 from subscape.finders.classes.trait_model import _Problem, fit_trait, independent
 from subscape.measures import adjusted_rand_score
 from subscape.testing.finders import FINDER_CHECKS
-from subscape.validation.classes import CopulaNull, TraitNull, class_test, tail
+from subscape.validation.classes import CopulaNull, TraitNull, class_test, gamma_p_value
 
 
 def answers(n=300, p=12, k=3, right=0.85, gaps=0.0, seed=0):
@@ -46,19 +46,19 @@ def mixed(n=240, seed=0):
 def test_finds_the_classes(k, gaps):
     table, truth = answers(600, 20, k, gaps=gaps, seed=k)
     found = LatentClasses(random_state=0).fit(table)
-    assert found.n_classes_ == k
+    assert found.n_clusters_ == k
     assert adjusted_rand_score(truth, found.labels_) > 0.85
 
 
 def test_finds_no_classes_in_random_answers():
     table = np.random.default_rng(0).integers(0, 3, (300, 10))
-    assert LatentClasses(random_state=0).fit(table).n_classes_ == 1
+    assert LatentClasses(random_state=0).fit(table).n_clusters_ == 1
 
 
 def test_finds_many_classes():
     table, truth = answers(2000, 40, 24, right=0.92)
     found = LatentClasses(random_state=0).fit(table)
-    assert abs(found.n_classes_ - 24) <= 1
+    assert abs(found.n_clusters_ - 24) <= 1
     assert adjusted_rand_score(truth, found.labels_) > 0.9
 
 
@@ -78,7 +78,7 @@ def test_numbers_only_agree_with_a_diagonal_mixture():
     table = rng.normal(size=(3, 6))[truth] * 3 + rng.normal(size=(300, 6))
     found = LatentClasses(random_state=0).fit(table)
     mixture = GaussianMixture(3, covariance_type="diag", n_init=5, random_state=0)
-    assert found.n_classes_ == 3
+    assert found.n_clusters_ == 3
     assert adjusted_rand_score(mixture.fit_predict(table), found.labels_) > 0.97
 
 
@@ -86,7 +86,7 @@ def test_numbers_only_agree_with_a_diagonal_mixture():
 def test_criteria(criterion):
     table, _ = answers(400, 15, 3, right=0.9)
     found = LatentClasses(criterion=criterion, random_state=0).fit(table)
-    assert found.n_classes_ == 3
+    assert found.n_clusters_ == 3
     assert found.bic_ < 0
     assert found.history_[3] == max(found.history_.values())
 
@@ -168,7 +168,7 @@ def test_gradient_of_the_trait_model(dims, ordered):
 def test_one_trait_describes_one_trait_better_than_classes_do():
     judge = ClassScorer(one_trait())
     found = LatentClasses(random_state=0).fit(one_trait())
-    assert found.n_classes_ > 1
+    assert found.n_clusters_ > 1
     assert judge(found.labels_).without == "traits"
     assert judge(found.labels_).gain < 0
 
@@ -227,7 +227,7 @@ def test_class_test():
 
 def test_tail_falls_and_meets_what_was_seen():
     maxima = np.random.default_rng(0).normal(size=40)
-    p = [tail(gain, maxima) for gain in np.linspace(-3, 8, 50)]
+    p = [gamma_p_value(gain, maxima) for gain in np.linspace(-3, 8, 50)]
     assert (np.diff(p) <= 1e-12).all()
     assert p[0] == 1 and p[-1] < 1e-5
 

@@ -4,7 +4,7 @@ import pytest
 from subscape.core.errors import SubscapeError
 from subscape.finders import ORCLUS
 from subscape.finders.oriented.orclus import (
-    Run,
+    OrientedRun,
     cluster_sums,
     joint_energies,
     merged_down,
@@ -106,7 +106,7 @@ def test_outliers_are_farther_than_the_nearest_other_centre():
     centres = np.array([[0.0, 0.0], [4.0, 0.0]])
     bases = np.array([[[1.0], [0.0]], [[0.0], [1.0]]])
     X = np.array([[3.9, 9.0], [4.1, 0.0], [4.0, 0.0], [4.0, 0.1]])
-    run = Run(np.array([0, 0, 1, 1]), centres, bases, bases, 0.0, 1)
+    run = OrientedRun(np.array([0, 0, 1, 1]), centres, bases, bases, 0.0, 1)
     # The other centre is 4 away from the first one along x, and 0 away from the second along y.
     assert without_outliers(X, run).tolist() == [0, -1, 1, -1]
 

@@ -56,8 +56,8 @@ def test_clusters_that_no_setting_finds_together():
     X, labels = table()
     finder = Finder(X, labels, [[[0]], [[1]], [[2]]])
     chosen = found(X, finder)
-    assert groups_of(chosen.settled.labels) == groups_of(labels)
-    assert sorted(chosen.settled.dims.tolist()) == [1, 2, 2]
+    assert groups_of(chosen.refined.labels) == groups_of(labels)
+    assert sorted(chosen.refined.dims.tolist()) == [1, 2, 2]
     # Every round looks at the rows still without a cluster.
     assert finder.calls == sorted(finder.calls, reverse=True)
     assert finder.calls[0] == len(X)
@@ -68,7 +68,7 @@ def test_the_next_ladder_finds_what_the_first_leaves():
     X, labels = table()
     first, second = Finder(X, labels, [[[0]]]), Finder(X, labels, [[[1], [2]]])
     chosen = found(X, first, second)
-    assert groups_of(chosen.settled.labels) == groups_of(labels)
+    assert groups_of(chosen.refined.labels) == groups_of(labels)
     assert chosen.attempt.setting == [[0]]
 
 
@@ -78,10 +78,10 @@ def test_a_cluster_of_many_dimensions_waits_for_flatter_ones():
     X[:, 5] *= 0.01
     X -= X.mean(axis=0)
     together, apart = Finder(X, labels, [[[0, 1, 2]]]), Finder(X, labels, [[[0], [1], [2]]])
-    assert found(X, together).settled.dims.max() > 3
+    assert found(X, together).refined.dims.max() > 3
     chosen = found(X, together, apart)
-    assert groups_of(chosen.settled.labels) == groups_of(labels)
-    assert chosen.settled.nats < found(X, together).settled.nats
+    assert groups_of(chosen.refined.labels) == groups_of(labels)
+    assert chosen.refined.nats < found(X, together).refined.nats
 
 
 def test_no_cluster_at_all():
@@ -89,8 +89,8 @@ def test_no_cluster_at_all():
     X -= X.mean(axis=0)
     finder = Finder(X, np.full(80, -1), [[], []])
     chosen = found(X, finder)
-    assert (chosen.settled.labels == -1).all()
-    assert len(chosen.settled.dims) == 0
+    assert (chosen.refined.labels == -1).all()
+    assert len(chosen.refined.dims) == 0
     assert chosen.tried == 2
     assert chosen.attempt.setting == []
 
@@ -102,9 +102,9 @@ def test_rounds_never_lengthen_the_description(seed):
     rng = np.random.default_rng(seed)
     shuffled = Finder(X, rng.permutation(labels), [[[0]], [[1]], [[0, 1]]])
     nothing = describe.total(X, np.full(len(X), -1))
-    assert found(X, shuffled).settled.nats <= nothing
-    some = found(X, Finder(X, labels, [[[1]]])).settled.nats
-    more = found(X, Finder(X, labels, [[[1]]]), Finder(X, labels, [[[0]]])).settled.nats
+    assert found(X, shuffled).refined.nats <= nothing
+    some = found(X, Finder(X, labels, [[[1]]])).refined.nats
+    more = found(X, Finder(X, labels, [[[1]]]), Finder(X, labels, [[[0]]])).refined.nats
     assert more < some < nothing
 
 
@@ -114,4 +114,4 @@ def test_time_is_up_after_the_first_attempt():
     chosen = peeled(X, [finder], Watch(max_time=1e-9))
     assert chosen.tried == 1
     assert chosen.attempt.setting == [[0]]
-    assert groups_of(chosen.settled.labels) == {frozenset(np.flatnonzero(labels == 0))}
+    assert groups_of(chosen.refined.labels) == {frozenset(np.flatnonzero(labels == 0))}

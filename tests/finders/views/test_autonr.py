@@ -12,7 +12,7 @@ from subscape.datasets import planted_views
 from subscape.finders import AutoNR, NrKMeans
 from subscape.finders.base import Watch
 from subscape.finders.views.autonr.code import ViewCode, rounding
-from subscape.finders.views.autonr.growth import Growth, State, merged_pair
+from subscape.finders.views.autonr.growth import Growth, GrowthState, merged_pair
 from subscape.finders.views.nrkmeans.rows import group
 from subscape.finders.views.nrkmeans.steps import Solution
 from subscape.measures import adjusted_rand_score
@@ -126,7 +126,7 @@ def test_every_change_repairs_what_it_is_for():
 
     def state(labels, bases):
         solution = solution_of(X, labels, bases)
-        return State(solution, growth.code.total(solution))
+        return GrowthState(solution, growth.code.total(solution))
 
     truth = state(labels, bases)
 
@@ -161,7 +161,7 @@ def test_two_halves_of_a_view_are_joined():
     X = centred(np.array([[0, 0], [9, 0], [9, 9]])[labels] + rng.normal(size=(300, 2)))
     halves = np.column_stack([labels > 0, labels > 1])
     growth = Growth(X, ViewCode(X), 2, 20, 4, 1)
-    before = State(solution_of(X, halves, [np.eye(2)[:, [0]], np.eye(2)[:, [1]]]), np.inf)
+    before = GrowthState(solution_of(X, halves, [np.eye(2)[:, [0]], np.eye(2)[:, [1]]]), np.inf)
     after = growth.evaluated(growth.joined(before, 0, 1))
     assert after.sizes == (3,)
     assert adjusted_rand_score(after.solution.labels[:, 0], labels) > 0.95

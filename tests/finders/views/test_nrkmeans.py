@@ -19,7 +19,7 @@ from subscape.finders.views.nrkmeans.finish import beyond_chance, in_order
 from subscape.finders.views.nrkmeans.request import asked_sizes
 from subscape.finders.views.nrkmeans.rotation import Rotation, explained_scatter, share, turn
 from subscape.finders.views.nrkmeans.rows import ArrayRows, group
-from subscape.finders.views.nrkmeans.search import Task, escape, halving, random_start, search
+from subscape.finders.views.nrkmeans.search import ViewSearch, escape, halving, random_start, search
 from subscape.finders.views.nrkmeans.steps import iterate
 from subscape.measures import adjusted_rand_score
 
@@ -51,7 +51,7 @@ def random_table(seed, n=60, p=6):
 @given(st.integers(0, 10**6), st.sampled_from([(2, 2), (3, 2), (4, 3, 2), (3,)]), st.booleans())
 def test_no_step_raises_the_cost(seed, sizes, noise):
     X = random_table(seed)
-    task = Task.of(X, sizes, noise)
+    task = ViewSearch.of(X, sizes, noise)
     start = random_start(task, np.random.default_rng(seed))
     bases, centres, rows = start.bases, start.centres, ArrayRows(X)
     scatter = np.square(X).sum()
@@ -182,7 +182,7 @@ def test_independent_components_lie_inside_the_views():
 
 def test_escapes_only_ever_improve():
     X, _ = planted_views(300, 8, n_clusters=(4, 3), random_state=1)
-    task = Task.of(X - X.mean(axis=0), (4, 3), True)
+    task = ViewSearch.of(X - X.mean(axis=0), (4, 3), True)
     poor = task.run(random_start(task, np.random.default_rng(11)))
     better = escape(task, poor, 2, np.random.default_rng(0), Watch())
     assert better.explained >= poor.explained
@@ -194,7 +194,7 @@ def test_the_search_finds_what_the_truth_leads_to():
     for seed in range(6):
         X, truths = planted_views(400, 10, n_clusters=(5, 4, 3), random_state=40 + seed)
         X = X - X.mean(axis=0)
-        task = Task.of(X, (5, 4, 3), True)
+        task = ViewSearch.of(X, (5, 4, 3), True)
         labels = np.column_stack([t.labels() for t in truths]).astype(np.int32)
         bases = tuple(t.subspaces.bases[0] for t in truths)
         centres = group(X, labels, task.sizes).centres
@@ -294,7 +294,7 @@ def test_with_the_rank_rule_views_have_at_most_k_minus_1_dimensions():
 def test_chance_directions_go_to_the_noise_space():
     X, truths = planted_views(400, 12, n_clusters=(5,), random_state=0)
     X = X - X.mean(axis=0)
-    task = Task.of(X, (5,), True)
+    task = ViewSearch.of(X, (5,), True)
     labels = truths[0].labels().astype(np.int32)[:, None]
     start = group(X, labels, (5,))
     wide = in_order(iterate(X, (np.eye(12),), start.centres, True, task.least, 100))

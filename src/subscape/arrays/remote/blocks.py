@@ -14,7 +14,7 @@ from subscape.arrays.sources import Source
 from subscape.core.errors import ShapeMismatchError
 from subscape.parallel.distributed import check_workers, table_client
 
-from .passes import Cut, Piece, Stretch, View, Visit, visit_all
+from .passes import Cut, Piece, Stretch, TableView, Visit, visit_all
 from .rows import RemoteRows
 
 __all__ = ["RemoteBlocks", "RemoteSource", "labels_beside", "remote_blocks"]
@@ -128,7 +128,7 @@ class RemoteBlocks(Blocks):
         if only is not None:
             numbers = [cut.stretches.index(each) for each in only]
             beside = [[pieces[i] for i in numbers] for pieces in beside]
-        view = View(source.shape[1], source.dtype, self._columns, self._origin, self._change)
+        view = TableView(source.shape[1], source.dtype, self._columns, self._origin, self._change)
         kept = self.dtype if dtype is None else np.dtype(dtype)
         visit = Visit(function, view, cut.step, kept, tuple(each.fresh for each in writes))
         graph = source.graph()

@@ -26,7 +26,7 @@ from subscape.core.types import IndexArray
 from subscape.parallel.distributed import Carried, awaited, on_worker
 from subscape.version import __version__
 
-__all__ = ["Cut", "Piece", "Stretch", "View", "Visit", "visit_all"]
+__all__ = ["Cut", "Piece", "Stretch", "TableView", "Visit", "visit_all"]
 
 
 @cache
@@ -101,7 +101,7 @@ def _pieces(starts: IndexArray, ends: IndexArray, start: int, stop: int) -> Iter
             yield piece
 
 
-class View(NamedTuple):
+class TableView(NamedTuple):
     """What a block is made of, and of what: the same as for a table in memory."""
 
     width: int
@@ -115,7 +115,7 @@ class Visit(NamedTuple):
     """What is done with every block; the same for all stretches."""
 
     function: Callable[..., Any]
-    view: View | None
+    view: TableView | None
     """None where only row values are looked at."""
     step: int
     kept: Any
@@ -124,7 +124,7 @@ class Visit(NamedTuple):
     """Of each of the row values that are written: dtype, fill and width if there are none yet."""
 
 
-class Outcome(NamedTuple):
+class PieceOutcome(NamedTuple):
     """What comes of a stretch."""
 
     parts: list[Any]
@@ -205,7 +205,7 @@ def _carried(how: Carried) -> Carried:
     return how
 
 
-def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) -> Outcome:
+def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) -> PieceOutcome:
     # A copy of its own for every call: functions may keep room to work in.
     visit, (version, kernels) = how.fresh()
     if (version, kernels) != build():
@@ -218,7 +218,9 @@ def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) ->
         return _done(visit, start, stop, given[:n_pieces], list(given[n_pieces:]))
 
 
-def _done(visit: Visit, start: int, stop: int, pieces: Sequence[Any], beside: list[Any]) -> Outcome:
+def _done(
+    visit: Visit, start: int, stop: int, pieces: Sequence[Any], beside: list[Any]
+) -> PieceOutcome:
     first = len(beside) - len(visit.fresh)
     for j, fresh in enumerate(visit.fresh, first):
         if fresh is not None:
@@ -234,7 +236,7 @@ def _done(visit: Visit, start: int, stop: int, pieces: Sequence[Any], beside: li
         if block is not None:
             own = [block.astype(visit.kept, copy=False), *own]
         parts.append(visit.function(*own))
-    return Outcome(parts, beside[first:])
+    return PieceOutcome(parts, beside[first:])
 
 
 def _blocks(
@@ -271,14 +273,14 @@ class StretchSource:
         return None
 
 
-def _parts(outcome: Outcome) -> list[Any]:
+def _parts(outcome: PieceOutcome) -> list[Any]:
     return outcome.parts
 
 
-def _rows(outcome: Outcome, j: int) -> NDArray[Any]:
+def _rows(outcome: PieceOutcome, j: int) -> NDArray[Any]:
     return outcome.written[j]
 
 
-def _summed(before: Any, outcome: Outcome) -> Any:
+def _summed(before: Any, outcome: PieceOutcome) -> Any:
     total = before.fresh() if hasattr(before, "fresh") else before
     return ordered_sum(outcome.parts, total)

@@ -81,6 +81,12 @@ class CondEns(AlternativeFinder):
     n_iter_ : int
         Number of local clusterings.
 
+    See Also
+    --------
+    MetaClustering : Many clusterings to choose from.
+    ResidualKMeans : The known clusters taken off.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Differences from the paper
     --------------------------
     - Ours are repeated local clusterings (the paper's results vary from run to run; ``n_repeats=1``

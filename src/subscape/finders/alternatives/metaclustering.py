@@ -82,6 +82,12 @@ class MetaClustering(AlternativeFinder):
     n_iter_ : int
         Number of base clusterings.
 
+    See Also
+    --------
+    CondEns : Clusterings within the known clusters.
+    MAXIMUS : Planned dissimilarity.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Differences from the paper
     --------------------------
     - The paper compares clusterings by ``distance="rand"``, as the default does; "ari" is ours.

@@ -58,6 +58,12 @@ class ResidualKMeans(AlternativeFinder):
     n_iter_ : int
         Rounds of k-means of the slowest alternative.
 
+    See Also
+    --------
+    NrKMeans : Several clusterings at once.
+    MAXIMUS : Planned dissimilarity.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Differences from the paper
     --------------------------
     - There is no paper: ``as_published`` is refused. The nearest relative projects every row away

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 from subscape.arrays.blocks import Blocks
 from subscape.arrays.discretize import equal_width_edges
 from subscape.core.types import FloatArray
-from subscape.finders.axis.grid.bins import Grid, Items, UnitCluster, make_grid
+from subscape.finders.axis.grid.bins import BinGrid, Items, UnitCluster, make_grid
 from subscape.finders.axis.grid.finder import GridFinder, clusters_of_all_units
 from subscape.finders.axis.grid.search import closed_search, levelwise_search, only_largest
 from subscape.finders.axis.selection import column_ends
@@ -155,7 +155,7 @@ class CLIQUE(GridFinder):
         self.max_time = max_time
         self.progress = progress
 
-    def _grid(self, X: FloatArray | Blocks) -> Grid:
+    def _grid(self, X: FloatArray | Blocks) -> BinGrid:
         n_bins = self.n_bins
         if n_bins is None:
             n_bins = min(MOST_BINS, max(FEWEST_BINS, math.isqrt(len(X)) // 2))
@@ -164,7 +164,7 @@ class CLIQUE(GridFinder):
         edges = equal_width_edges(*column_ends(X), n_bins)
         return make_grid(X, list(edges), [least] * X.shape[1])
 
-    def _clusters(self, grid: Grid, items: Items, watch: Watch) -> list[UnitCluster]:
+    def _clusters(self, grid: BinGrid, items: Items, watch: Watch) -> list[UnitCluster]:
         if self.report == "all" or self.prune or self.max_dims is not None:
             subspaces = levelwise_search(
                 grid,

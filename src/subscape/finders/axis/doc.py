@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import Interval
 from subscape.arrays.bitsets import count, unpack
 from subscape.core.errors import SubscapeError
 from subscape.core.types import BitArray
-from subscape.finders.axis.boxes.finder import BoxFinder, Candidate, Space
+from subscape.finders.axis.boxes.finder import BoxCandidate, BoxFinder, Space
 from subscape.finders.axis.boxes.refinement import Box
 from subscape.finders.axis.boxes.windows import TIE, match_rows, shared_features
 from subscape.finders.base import Watch
@@ -91,6 +91,12 @@ class DOC(BoxFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    FastDOC : Faster, by fewer samples.
+    MineClus : Exact search for boxes.
+    subscape.plots.CellsDisplay : The boxes as a picture.
+
     Notes
     -----
     Samples are drawn with replacement, and those that can't lead to a better box are left out in
@@ -166,7 +172,7 @@ class DOC(BoxFinder):
 
     def _find_boxes(
         self, space: Space, rng: np.random.Generator, watch: Watch
-    ) -> tuple[list[Box], list[Candidate], int]:
+    ) -> tuple[list[Box], list[BoxCandidate], int]:
         self._warn_if_too_few(space, watch)
         return super()._find_boxes(space, rng, watch)
 
@@ -193,12 +199,12 @@ class DOC(BoxFinder):
 
     def _search_seed(
         self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
-    ) -> Candidate | None:
+    ) -> BoxCandidate | None:
         around = Surroundings(space, seed)
         if around.n_rows == 0:
             return None
         length, n_samples = self._plan(space, around.n_rows)
-        best: Candidate | None = None
+        best: BoxCandidate | None = None
         for part in (min(PILOT, n_samples), max(n_samples - PILOT, 0)):
             least = around.features_to_beat(floor)
             for sets in around.draw(length, part, least, rng):
@@ -269,6 +275,11 @@ class FastDOC(DOC):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    DOC : All samples.
+    MineClus : Exact search for boxes.
 
     Differences from the paper
     --------------------------
@@ -362,7 +373,7 @@ class FastDOC(DOC):
 
     def _search_seed(
         self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
-    ) -> Candidate | None:
+    ) -> BoxCandidate | None:
         around = Surroundings(space, seed)
         if around.n_rows == 0:
             return None
@@ -380,7 +391,7 @@ class FastDOC(DOC):
 
     def _search_seeds(
         self, space: Space, rng: np.random.Generator, watch: Watch
-    ) -> Candidate | None:
+    ) -> BoxCandidate | None:
         found = super()._search_seeds(space, rng, watch)
         if found is None or not self.strict:
             return found
@@ -388,7 +399,7 @@ class FastDOC(DOC):
             return None
         return found._replace(quality=space.quality(found.support, len(found.features)))
 
-    def _is_enough(self, best: Candidate | None) -> bool:
+    def _is_enough(self, best: BoxCandidate | None) -> bool:
         if best is None or self.enough_dims is None:
             return False
         return len(best.features) >= self.enough_dims
@@ -523,11 +534,11 @@ class Surroundings:
             best = best[np.argsort(-count(best), kind="stable")[:n_sets]]
         return best
 
-    def best_of(self, sets: BitArray, floor: float) -> Candidate | None:
+    def best_of(self, sets: BitArray, floor: float) -> BoxCandidate | None:
         """The best box among some sets of features, None if none is better than ``floor``."""
         sets = np.unique(sets, axis=0)
         sizes = count(sets)
-        best: Candidate | None = None
+        best: BoxCandidate | None = None
         # The largest first: they soon make it needless to count the rows of the others.
         for place in np.argsort(-sizes, kind="stable"):
             if sizes[place] < self.features_to_beat(floor):
@@ -541,11 +552,11 @@ class Surroundings:
                 best, floor = found, found.quality
         return best
 
-    def judge(self, features: BitArray) -> Candidate:
+    def judge(self, features: BitArray) -> BoxCandidate:
         """Count the free rows in the box with some features."""
         if self._matches is None:
             self._matches = self.space.matches(self.seed)
         chosen = np.flatnonzero(unpack(features, self.space.table.shape[1]))
         support = int(count(np.bitwise_and.reduce(self._matches[chosen], axis=0)))
         quality = self.space.quality(support, len(chosen)) if support else -math.inf
-        return Candidate(self.seed, chosen, support, quality)
+        return BoxCandidate(self.seed, chosen, support, quality)

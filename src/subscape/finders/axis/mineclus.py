@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 
 from subscape.arrays.bitsets import pack
 from subscape.core.types import BitArray, FloatArray
-from subscape.finders.axis.boxes.finder import BoxFinder, Candidate, Space
+from subscape.finders.axis.boxes.finder import BoxCandidate, BoxFinder, Space
 from subscape.finders.axis.boxes.refinement import Box, hold
 from subscape.finders.axis.boxes.windows import best_box
 from subscape.finders.base import Watch
@@ -86,6 +86,11 @@ class MineClus(BoxFinder):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    DOC : By random samples.
+    P3C : Intervals that hold more rows than chance.
 
     Notes
     -----
@@ -174,7 +179,7 @@ class MineClus(BoxFinder):
 
     def _find_boxes(
         self, space: Space, rng: np.random.Generator, watch: Watch
-    ) -> tuple[list[Box], list[Candidate], int]:
+    ) -> tuple[list[Box], list[BoxCandidate], int]:
         if not self.merge or self.n_clusters is None:
             return super()._find_boxes(space, rng, watch)
         boxes, candidates, rounds = self._greedy(space, None, rng, watch)
@@ -185,7 +190,7 @@ class MineClus(BoxFinder):
 
     def _search_seed(
         self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
-    ) -> Candidate | None:
+    ) -> BoxCandidate | None:
         everyone: BitArray = pack(np.ones(len(space.table), dtype=bool))
         found = best_box(
             space.matches(seed),
@@ -198,9 +203,9 @@ class MineClus(BoxFinder):
         if len(found.features) == 0:
             return None
         quality = space.quality(found.support, len(found.features))
-        return Candidate(seed, found.features, found.support, quality, found.complete)
+        return BoxCandidate(seed, found.features, found.support, quality, found.complete)
 
-    def _check_complete(self, candidate: Candidate, watch: Watch) -> None:
+    def _check_complete(self, candidate: BoxCandidate, watch: Watch) -> None:
         if not candidate.complete and not self.refine:
             watch.cut(
                 f"looked at max_candidates={self.max_candidates} sets of features around a row "

@@ -23,9 +23,22 @@ from .mixtures import MIXTURES
 from .oriented import COCLUSTER, ORIENTED, WEIGHTED
 from .rows import CLASSES, DENSITY
 from .selfexpression import SELF_EXPRESSION
-from .several import ALTERNATIVES, VIEWS
+from .trial import EFFORTS, Trial
+from .views import ALTERNATIVES, VIEWS
 
-__all__ = ["CATALOGUE", "ROLES", "Entry", "entry_of", "everything", "find", "of_role", "select"]
+__all__ = [
+    "CATALOGUE",
+    "EFFORTS",
+    "ROLES",
+    "Entry",
+    "Trial",
+    "entry_of",
+    "everything",
+    "find",
+    "of_role",
+    "select",
+    "tried_in",
+]
 
 #: Role -> what its members are called, and the command that runs them.
 ROLES = {
@@ -54,6 +67,11 @@ def everything() -> dict[str, Entry]:
     -------
     dict
 
+    See Also
+    --------
+    select : Those with certain tags.
+    of_role : Those of a role.
+
     Examples
     --------
     >>> list(everything())[0]
@@ -76,6 +94,11 @@ def select(**tags: Any) -> dict[str, Entry]:
     -------
     dict
 
+    See Also
+    --------
+    find : By name.
+    of_role : By role.
+
     Examples
     --------
     Which finders take a table with gaps, and need not be told how many clusters there are?
@@ -85,7 +108,7 @@ def select(**tags: Any) -> dict[str, Entry]:
     >>> all(entry.load() for entry in select(kind=("oriented", "weighted"), predict=True).values())
     True
     """
-    known = {*Entry.__dataclass_fields__, "needs_k"} - {"name", "sentence", "exclusions"}
+    known = {*Entry.__dataclass_fields__, "needs_k"} - {"name", "sentence", "exclusions", "trials"}
     for tag in tags:
         if tag not in known:
             raise SubscapeError(
@@ -113,12 +136,41 @@ def of_role(*roles: str) -> dict[str, Entry]:
     dict of str to Entry
         In the order of the catalogue.
 
+    See Also
+    --------
+    select : By any tag.
+
     Examples
     --------
     >>> list(of_role("views"))
     ['AutoNR', 'NrKMeans']
     """
     return {name: entry for name, entry in everything().items() if entry.role in roles}
+
+
+def tried_in(rung: str) -> list[tuple[Entry, Trial]]:
+    """The finders that ``explore`` tries in a rung of its plan, in their order, and how.
+
+    Returns
+    -------
+    list of (Entry, Trial)
+
+    See Also
+    --------
+    subscape.exploration.make_plan : The whole plan.
+
+    Examples
+    --------
+    >>> [entry.name for entry, trial in tried_in("oriented")]
+    ['KFlats', 'ORCLUS', 'COPAC', 'LMCLUS']
+    """
+    tried = [
+        (entry, trial)
+        for entry in everything().values()
+        for trial in entry.trials
+        if trial.rung == rung
+    ]
+    return sorted(tried, key=lambda each: each[1].rank)
 
 
 def find(name: str, *roles: str) -> Entry:
@@ -134,6 +186,11 @@ def find(name: str, *roles: str) -> Entry:
     -------
     Entry
         A name that is none is refused with the one that may have been meant.
+
+    See Also
+    --------
+    select : Entries by their tags.
+    entry_of : By class.
 
     Examples
     --------
@@ -161,6 +218,10 @@ def entry_of(cls: Any) -> Entry:
     Returns
     -------
     Entry
+
+    See Also
+    --------
+    find : By name.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .entry import Entry
+from .trial import NARROW, UNHURRIED, Trial
 
 _finder = partial(Entry, home="subscape.finders.axis", role="finder", kind="axis")
 
@@ -34,6 +35,7 @@ AXIS = (
         overlapping=True, missing=True, predict=True,
         published={"refine": False, "search_rows": None, "max_samples": None},
         ours={"refine": (), "search_rows": (), "max_samples": (), "avg_dims": ()},
+        trials=(Trial("boxes", 3, UNHURRIED, width=NARROW),),
     ),
     _finder(
         "DiSH",
@@ -67,6 +69,7 @@ AXIS = (
                    "n_steps": None, "min_relevance": "stop", "search_rows": None},
         ours={"cut": (), "refine": (), "noise": (), "n_steps": (), "min_relevance": (),
               "search_rows": (), "n_clusters": (None,)},
+        trials=(Trial("boxes", 4, UNHURRIED, width=NARROW),),
     ),
     _finder(
         "MAFIA",
@@ -90,6 +93,11 @@ AXIS = (
         overlapping=True, missing=True, predict=True,
         published={"refine": False, "merge": True, "search_rows": None},
         ours={"refine": (), "merge": (), "search_rows": (), "avg_dims": (), "overlap": ()},
+        trials=(
+            Trial("axis-aligned", 1, width=NARROW),
+            Trial("boxes", 0, parameters={"overlap": True}, width=NARROW),
+            Trial("chance boxes", 2, width=NARROW),
+        ),
     ),
     _finder(
         "P3C",
@@ -101,9 +109,13 @@ AXIS = (
         overlapping=True, random=False,
         exclusions={"check_clustering": "its 50 rows in two features show no significant interval"},
         published={"search": "exact", "background": "uniform", "min_effect": 0.0, "max_rounds": 1,
-                   "poisson_threshold": 1e-20, "min_size": 1},
+                   "poisson_threshold": 1e-20, "min_cluster_size": 1},
         ours={"search": ("greedy",), "background": (), "min_effect": (), "max_rounds": (),
-              "poisson_threshold": (None,), "min_size": (), "overlap": ()},
+              "poisson_threshold": (None,), "min_cluster_size": (), "overlap": ()},
+        trials=(
+            Trial("axis-aligned", 2, width=NARROW),
+            Trial("chance boxes", 3, width=NARROW),
+        ),
     ),
     _finder(
         "PROCLUS",
@@ -115,6 +127,7 @@ AXIS = (
         needs=("k",), predict=True,
         published={"refine": False, "noise": "spheres", "search_rows": None, "n_init": 1},
         ours={"refine": (), "noise": ("far",), "search_rows": (), "reach": ()},
+        trials=(Trial("boxes", 2, UNHURRIED, numbers="n_clusters", least=3, width=NARROW),),
     ),
     _finder(
         "PreDeCon",
@@ -137,6 +150,7 @@ AXIS = (
         needs=("k",), predict=True,
         published={"chance": None, "n_init": 1},
         ours={"chance": ("auto",), "pin_labels": ()},
+        trials=(Trial("boxes", 5, UNHURRIED, numbers="n_clusters", least=3, width=NARROW),),
     ),
     _finder(
         "SUBCLU",

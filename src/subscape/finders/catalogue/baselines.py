@@ -5,8 +5,16 @@ from __future__ import annotations
 from functools import partial
 
 from .entry import Entry
+from .trial import UNHURRIED, Trial
 
 _baseline = partial(Entry, home="sklearn.cluster", role="baseline", kind="rows")
+
+_DIAGONAL = {"covariance_type": "diag", "reg_covar": 1e-3}
+
+
+def _a_fiftieth(n_rows: int) -> int:
+    return max(5, n_rows // 50)
+
 
 BASELINES = (
     _baseline(
@@ -17,6 +25,10 @@ BASELINES = (
         reference="S. P. Lloyd. Least squares quantization in PCM. IEEE Transactions on "
         "Information Theory 28(2), 1982",
         needs=("k",), partitions=True, predict=True, sparse=True,
+        trials=(
+            Trial("asked", 0, parameters={"n_init": 5}, numbers="n_clusters"),
+            Trial("chance boxes", 0, parameters={"n_init": 3}, numbers="n_clusters"),
+        ),
     ),
     _baseline(
         "GaussianMixture", spoken="a Gaussian mixture", home="sklearn.mixture",
@@ -26,6 +38,10 @@ BASELINES = (
         reference="A. P. Dempster, N. M. Laird, D. B. Rubin. Maximum likelihood from incomplete "
         "data via the EM algorithm. Journal of the Royal Statistical Society B 39(1), 1977",
         needs=("k",), partitions=True, predict=True,
+        trials=(
+            Trial("clouds", 0, UNHURRIED, _DIAGONAL, "n_components", most=4, columns="directions"),
+            Trial("asked", 3, parameters=_DIAGONAL, numbers="n_components"),
+        ),
     ),
     _baseline(
         "HDBSCAN",
@@ -35,5 +51,9 @@ BASELINES = (
         reference="R. J. G. B. Campello, D. Moulavi, J. Sander. Density-based clustering based on "
         "hierarchical density estimates. PAKDD 2013",
         missing=True, random=False,
+        trials=(
+            Trial("clouds", 1, UNHURRIED, {"min_cluster_size": _a_fiftieth, "copy": True},
+                  columns="directions"),
+        ),
     ),
 )  # fmt: skip

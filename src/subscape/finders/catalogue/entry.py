@@ -9,6 +9,8 @@ from typing import Any
 
 from subscape.core.errors import SubscapeError
 
+from .trial import Trial
+
 #: Checks of scikit-learn about round blobs, with the reason why they don't fit.
 Reasons = Mapping[str, str]
 
@@ -61,6 +63,14 @@ class Entry:
         an empty tuple if the whole parameter is.
     options : mapping
         Names on the command line of a consensus method, with the parameters that each stands for.
+    trials : tuple of Trial
+        When and how ``explore`` tries it; empty if it doesn't.
+
+    See Also
+    --------
+    find : The entry of a name.
+    select : Entries by their tags.
+    Trial : When explore tries a finder.
     """
 
     name: str
@@ -86,6 +96,7 @@ class Entry:
     ours: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     spoken: str = ""
+    trials: tuple[Trial, ...] = ()
 
     @property
     def needs_k(self) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from functools import partial
 
 from .entry import Entry
+from .trial import MOST_ROWS_SQUARED, NARROW, UNHURRIED, Trial
 
 _finder = partial(Entry, role="finder")
 _weighted = partial(_finder, home="subscape.finders.weighted", kind="weighted")
 _oriented = partial(_finder, home="subscape.finders.oriented", kind="oriented")
 _cocluster = partial(_finder, home="subscape.finders.cocluster", kind="cocluster")
+
+_flats = partial(Trial, "oriented", efforts=("thorough",), columns="numeric", width=(3, 200))
 
 WEIGHTED = (
     _weighted(
@@ -25,6 +28,12 @@ WEIGHTED = (
                    "n_init": 1},
         ours={"objective": (), "scale": (), "init": ("kmeans++", "random"), "assignment": (),
               "search_rows": ()},
+        trials=(
+            Trial("axis-aligned", 0, UNHURRIED, numbers="n_clusters", width=(2, None)),
+            Trial("boxes", 1, ("quick",), numbers="n_clusters", width=NARROW),
+            Trial("asked", 2, parameters={"n_init": 3}, numbers="n_clusters"),
+            Trial("chance boxes", 1, parameters={"n_init": 2}, numbers="n_clusters", most=3),
+        ),
     ),
     _weighted(
         "EWKM",
@@ -73,6 +82,7 @@ ORIENTED = (
         random=False,
         published={"refine": False, "explained_variance": 0.85},
         ours={"refine": (), "search_rows": (), "explained_variance": ("auto",)},
+        trials=(_flats(2, width=(3, 30), most_rows=MOST_ROWS_SQUARED),),
     ),
     _oriented(
         "ERiC",
@@ -107,6 +117,7 @@ ORIENTED = (
         exclusions={"check_clustering": "its blobs are round, and lines through two of them fit"},
         published={"n_swaps": 0, "search_rows": None, "n_init": 1},
         ours={"n_swaps": (), "noise": (), "search_rows": ()},
+        trials=(_flats(0, parameters={"n_init": 5}, numbers="n_clusters", most=4),),
     ),
     _oriented(
         "LMCLUS",
@@ -117,6 +128,7 @@ ORIENTED = (
         "by stochastic search. Pattern Recognition 40, 2007",
         published={"stop_at_first": False, "refine": False, "n_init": 1},
         ours={"stop_at_first": (), "refine": ()},
+        trials=(_flats(3, width=(3, 30), most_rows=MOST_ROWS_SQUARED),),
     ),
     _oriented(
         "ORCLUS",
@@ -130,6 +142,8 @@ ORIENTED = (
                     "features"},
         published={"max_iter": 1, "search_rows": None, "n_init": 1},
         ours={"max_iter": (), "search_rows": ()},
+        # It turns every pair of clusters: too dear for many columns.
+        trials=(_flats(1, numbers="n_clusters", most=4, width=(3, 60)),),
     ),
     _oriented(
         "SubKMeans",
@@ -141,6 +155,7 @@ ORIENTED = (
         needs=("k",), partitions=True, predict=True,
         published={"search_rows": None, "n_init": 1},
         ours={"search_rows": ()},
+        trials=(Trial("asked", 1, parameters={"n_init": 3}, numbers="n_clusters"),),
     ),
 )  # fmt: skip
 

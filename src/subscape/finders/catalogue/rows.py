@@ -16,8 +16,8 @@ CLASSES = (
         reference="L. A. Goodman. Exploratory latent structure analysis using both identifiable "
         "and unidentifiable models. Biometrika 61, 1974",
         partitions=True, missing=True, nominal=True, predict=True,
-        published={"n_classes": 3, "criterion": "bic", "n_init": 1},
-        ours={"criterion": ("evidence", "icl"), "max_classes": (), "categorical": ()},
+        published={"n_clusters": 3, "criterion": "bic", "n_init": 1},
+        ours={"criterion": ("evidence", "icl"), "max_clusters": (), "categorical": ()},
     ),
 )  # fmt: skip
 

@@ -45,10 +45,10 @@ class Classes:
 
     Attributes
     ----------
-    weights : array of shape (n_design, n_classes)
+    weights : array of shape (n_design, n_clusters)
         What a row's design is multiplied with for its log-likelihood in each class.
-    log_shares : array of shape (n_classes,)
-    memberships : array of shape (n_rows, n_classes)
+    log_shares : array of shape (n_clusters,)
+    memberships : array of shape (n_rows, n_clusters)
     log_likelihood : float
     evidence : float
         Approximate integrated log-likelihood.
@@ -276,12 +276,12 @@ class LatentClasses(SubspaceFinder):
 
     Parameters
     ----------
-    n_classes : int or None, default=None
+    n_clusters : int or None, default=None
         Number of classes; None: grown until the integrated likelihood stops growing.
     categorical : "auto", mask or list of column numbers, default="auto"
         Columns that hold codes of levels; the rest are numbers. "auto": those with at most 10
         different values, and at least 3 rows for each on average.
-    max_classes : int or None, default=None
+    max_clusters : int or None, default=None
         Largest number tried. None: 40, or a fifth of the rows if that is less.
     criterion : {"evidence", "bic", "icl"}, default="evidence"
         What the number of classes maximises: the integrated likelihood, its approximation by the
@@ -304,10 +304,10 @@ class LatentClasses(SubspaceFinder):
         that a feature's distribution in the class has over the one in the table.
     labels_ : array of shape (n_rows,)
         The likeliest class.
-    memberships_ : array of shape (n_rows, n_classes)
+    memberships_ : array of shape (n_rows, n_clusters)
         Probability of each class, given the row.
-    n_classes_ : int
-    shares_ : array of shape (n_classes,)
+    n_clusters_ : int
+    shares_ : array of shape (n_clusters,)
     relevance_ : array of shape (n_features,)
         Nats by which the classes tell more about the feature than one distribution does, for all
         rows together, less the price of the parameters.
@@ -321,10 +321,15 @@ class LatentClasses(SubspaceFinder):
     n_iter_ : int
         Rounds of the last descent.
 
+    See Also
+    --------
+    subscape.validation.class_test : Whether there are classes at all.
+    DensityTree : Groups of any shape.
+
     Differences from the paper
     --------------------------
-    - ``n_classes`` is given there; here it is found, by a ``criterion`` that is ours, up to
-      ``max_classes``. As published: ``n_classes=3`` (or your number), ``criterion="bic"`` and
+    - ``n_clusters`` is given there; here it is found, by a ``criterion`` that is ours, up to
+      ``max_clusters``. As published: ``n_clusters=3`` (or your number), ``criterion="bic"`` and
       ``n_init=1``.
     - There all columns hold levels; ``categorical`` says which do here, the others are numbers.
     - Always: starts from rows, the split of classes, one pseudo-row in every class, and columns
@@ -353,7 +358,7 @@ class LatentClasses(SubspaceFinder):
     >>> usual = rng.integers(0, 2, size=(3, 12))
     >>> answers = np.where(rng.random((180, 12)) < 0.9, usual[truth], 1 - usual[truth])
     >>> finder = LatentClasses(random_state=0).fit(answers)
-    >>> finder.n_classes_
+    >>> finder.n_clusters_
     3
     >>> bool((finder.labels_ == truth).mean() > 0.95)
     True
@@ -362,9 +367,9 @@ class LatentClasses(SubspaceFinder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_classes": [Interval(Integral, 1, None, closed="left"), None],
+        "n_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "categorical": [StrOptions({"auto"}), "array-like"],
-        "max_classes": [Interval(Integral, 1, None, closed="left"), None],
+        "max_clusters": [Interval(Integral, 1, None, closed="left"), None],
         "criterion": [StrOptions({"evidence", "bic", "icl"})],
         "n_init": [Interval(Integral, 1, 10**5, closed="both")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
@@ -381,10 +386,10 @@ class LatentClasses(SubspaceFinder):
 
     def __init__(
         self,
-        n_classes: int | None = None,
+        n_clusters: int | None = None,
         *,
         categorical: Any = "auto",
-        max_classes: int | None = None,
+        max_clusters: int | None = None,
         criterion: str = "evidence",
         n_init: int = 12,
         max_iter: int = 300,
@@ -393,9 +398,9 @@ class LatentClasses(SubspaceFinder):
         random_state: Any = None,
         progress: Any = None,
     ) -> None:
-        self.n_classes = n_classes
+        self.n_clusters = n_clusters
         self.categorical = categorical
-        self.max_classes = max_classes
+        self.max_clusters = max_clusters
         self.criterion = criterion
         self.n_init = n_init
         self.max_iter = max_iter
@@ -405,12 +410,12 @@ class LatentClasses(SubspaceFinder):
         self.progress = progress
 
     def _most_clusters(self) -> int | None:
-        return None if self.n_classes is None else int(self.n_classes)
+        return None if self.n_clusters is None else int(self.n_clusters)
 
     def check_parameters(self, n_rows: int, n_features: int) -> None:
-        if self.n_classes is not None and self.n_classes > n_rows:
+        if self.n_clusters is not None and self.n_clusters > n_rows:
             raise SubscapeError(
-                f"n_classes={self.n_classes} is more than the {count(n_rows, 'row')} of the table"
+                f"n_clusters={self.n_clusters} is more than the {count(n_rows, 'row')} of the table"
             )
 
     def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
@@ -428,7 +433,7 @@ class LatentClasses(SubspaceFinder):
         self._table, self._classes = table.rows(slice(0, 0)), best
         fitted = {
             "memberships_": best.memberships,
-            "n_classes_": best.k,
+            "n_clusters_": best.k,
             "shares_": np.exp(best.log_shares),
             "relevance_": relevance,
             "bic_": bic(table, best),
@@ -442,9 +447,9 @@ class LatentClasses(SubspaceFinder):
         self, table: LevelTable, rng: np.random.Generator, watch: Watch
     ) -> tuple[Classes, dict[int, float]]:
         """The best number of classes, and the criterion for all tried."""
-        most = self.max_classes or min(MOST_CLASSES, max(1, table.n_rows // ROWS_PER_CLASS))
+        most = self.max_clusters or min(MOST_CLASSES, max(1, table.n_rows // ROWS_PER_CLASS))
         most = min(int(most), table.n_rows)
-        fixed = None if self.n_classes is None else int(self.n_classes)
+        fixed = None if self.n_clusters is None else int(self.n_clusters)
         searched = table
         if table.n_rows > SEARCH_ROWS:
             searched = table.rows(np.sort(rng.choice(table.n_rows, SEARCH_ROWS, replace=False)))
@@ -492,7 +497,7 @@ class LatentClasses(SubspaceFinder):
 
         Returns
         -------
-        array of shape (n_rows, n_classes)
+        array of shape (n_rows, n_clusters)
         """
         check_is_fitted(self, "memberships_")
         table = self._table.like(np.asarray(self._read_again(X), np.float64))

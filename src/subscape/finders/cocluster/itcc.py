@@ -64,6 +64,10 @@ class ITCC(SubspaceFinder):
         Loss after each half-round of the start that won.
     n_iter_ : int
 
+    See Also
+    --------
+    ChengChurch : Biclusters that may overlap.
+
     Notes
     -----
     The origin matters, so columns are not centred, and constant columns are kept.

@@ -17,7 +17,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
 
 from .graph import DensityGraph, Field, density_graph, scales
-from .valleys import Groups, Valleys, valleys_of
+from .valleys import DensityGroups, Valleys, valleys_of
 
 __all__ = ["DensityTree", "Hill", "hills"]
 
@@ -148,7 +148,7 @@ def best_scale(
     seen: set[bytes] = set()
     for field in fields[::STEP]:
         found = hills(graph, field)
-        groups = Groups(graph, found.labels)
+        groups = DensityGroups(graph, found.labels)
         groups.merge(fields, sureness)
         labels = groups.numbered()
         if labels.tobytes() in seen:
@@ -200,6 +200,11 @@ class DensityTree(SubspaceFinder):
         Rows in a neighbourhood, as chosen.
     dims_ : float
         Dimension that the rows have at this scale.
+
+    See Also
+    --------
+    subscape.validation.valley_test : Whether the valleys are more than chance.
+    Leiden : Communities of neighbours.
 
     Differences from the paper
     --------------------------

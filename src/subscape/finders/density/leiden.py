@@ -72,6 +72,11 @@ class Leiden(SubspaceFinder):
     n_iter_ : int
         Repetitions that were needed.
 
+    See Also
+    --------
+    DensityTree : Hills of the density.
+    subscape.exploration.leiden_groupings : At several resolutions.
+
     Differences from the paper
     --------------------------
     - The paper begins with a graph; here it is made of ``n_neighbors`` and ``n_components``.

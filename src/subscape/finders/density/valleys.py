@@ -12,7 +12,7 @@ from subscape.core.types import BoolArray, FloatArray, IndexArray
 
 from .graph import DensityGraph, Field, density_graph, scales
 
-__all__ = ["Merge", "Merged", "Pass", "Valleys", "merge_without_valley", "valley_score"]
+__all__ = ["HillMerge", "Merged", "Pass", "Valleys", "merge_without_valley", "valley_score"]
 
 #: Places of the links between two clusters.
 
@@ -86,7 +86,7 @@ class Valleys(NamedTuple):
         return bool(self.passes) and all(each.sure for each in self.passes)
 
 
-class Merge(NamedTuple):
+class HillMerge(NamedTuple):
     """Two clusters that no sure valley parts; the merged one keeps the smaller label.
 
     Attributes
@@ -114,7 +114,7 @@ class Merged(NamedTuple):
     """
 
     labels: IndexArray
-    order: tuple[Merge, ...]
+    order: tuple[HillMerge, ...]
 
 
 def valley_score(
@@ -170,7 +170,7 @@ def valleys_of(
     graph: DensityGraph, labels: NDArray[Any], ks: Sequence[int] | None = None
 ) -> Valleys:
     """The same for a graph that is at hand."""
-    known = Groups(graph, labels)
+    known = DensityGroups(graph, labels)
     best: Valleys | None = None
     for k in ks or graph.scales:
         field = graph.field(k)
@@ -214,7 +214,7 @@ def merge_without_valley(
     (1, 5)
     """
     graph = _looked_at(X, directions, columns)
-    known = Groups(graph, np.asarray(labels))
+    known = DensityGroups(graph, np.asarray(labels))
     order = known.merge([graph.field(k) for k in graph.scales])
     return Merged(known.numbered(), order)
 
@@ -266,7 +266,7 @@ def _looked_at(
     return density_graph(table, None if k is None else (*scales(len(table)), k))
 
 
-class Groups:
+class DensityGroups:
     """A labelling on a graph: which links lead from group to group, and how deep they lie."""
 
     def __init__(self, graph: DensityGraph, labels: NDArray[Any]) -> None:
@@ -348,7 +348,7 @@ class Groups:
         levels = highest[highest > -np.inf]
         return _upper(levels), max(1.0, len(levels) / (2 * self.graph.n_near))
 
-    def merge(self, fields: Sequence[Field], enough: float = 1.0) -> tuple[Merge, ...]:
+    def merge(self, fields: Sequence[Field], enough: float = 1.0) -> tuple[HillMerge, ...]:
         """Merge clusters that no sure valley parts, the least sure one first."""
         heights = [[self.height(f, c) for c in range(len(self.names))] for f in fields]
         borders = self.borders()
@@ -362,12 +362,12 @@ class Groups:
             return max(told)
 
         sureness = {pair: judged(pair) for pair in borders}
-        order: list[Merge] = []
+        order: list[HillMerge] = []
         while sureness:
             a, b = min(sureness, key=lambda pair: sureness[pair])
             if not sureness[a, b] < enough:
                 break
-            order.append(Merge(int(self.names[a]), int(self.names[b]), sureness[a, b]))
+            order.append(HillMerge(int(self.names[a]), int(self.names[b]), sureness[a, b]))
             self.parts[self.parts == b] = a
             for field, height in zip(fields, heights, strict=True):
                 height[a] = self.height(field, a)

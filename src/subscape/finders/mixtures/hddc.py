@@ -85,6 +85,12 @@ class HDDC(MixtureFinder):
         Number of clusters and model -> criterion.
     n_iter_ : int
 
+    See Also
+    --------
+    MPPCA : Flats of the same dimension for all clusters.
+    MFA : Noise of its own in every feature.
+    KFlats : Flats without probabilities.
+
     Notes
     -----
     Missing values are allowed: a row belongs to clusters by what is there, and what is missing

@@ -73,6 +73,11 @@ class MFA(MixtureFinder):
         Number of clusters and model -> criterion.
     n_iter_ : int
 
+    See Also
+    --------
+    MPPCA : The same noise in all features.
+    HDDC : Flats of different dimensions.
+
     Notes
     -----
     Missing values are allowed: a row belongs to clusters by what is there, and what is missing

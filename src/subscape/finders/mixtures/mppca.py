@@ -73,6 +73,11 @@ class MPPCA(MixtureFinder):
         Number of clusters and model -> criterion.
     n_iter_ : int
 
+    See Also
+    --------
+    HDDC : Flats of different dimensions.
+    MFA : Noise of its own in every feature.
+
     Notes
     -----
     Missing values are allowed: a row belongs to clusters by what is there, and what is missing

@@ -11,7 +11,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.progress import Watch
 
 from .description import ANY_DIM, Description, FlatDims
-from .settling import Settled, merged, moved, settled
+from .flat_refinement import FlatClusters, merge_flats, reassign_rows, refine_flats
 
 
 class Attempt(NamedTuple):
@@ -33,17 +33,17 @@ class Raw(NamedTuple):
     dims: IndexArray
 
 
-class Chosen(NamedTuple):
-    """The best attempt, its clusters after settling (None if that was not asked for)."""
+class ChosenAttempt(NamedTuple):
+    """The best attempt, its clusters after refinement (None if that was not asked for)."""
 
     attempt: Attempt
-    settled: Settled | None
+    refined: FlatClusters | None
     tried: int
     raw: Raw
-    """The clusters before settling, of all rounds."""
+    """The clusters before refinement, of all rounds."""
 
 
-class Sample(NamedTuple):
+class RowSample(NamedTuple):
     """Some rows of a table, centred, in their order."""
 
     X: FloatArray
@@ -61,13 +61,13 @@ class Sample(NamedTuple):
         return everywhere
 
 
-def sample_of(X: FloatArray, most: int) -> Sample:
+def sample_of(X: FloatArray, most: int) -> RowSample:
     """At most so many rows; always the same ones, so that a table always gives one result."""
     if len(X) <= most:
-        return Sample(X, np.arange(len(X)), 1.0)
+        return RowSample(X, np.arange(len(X)), 1.0)
     places = np.sort(np.random.default_rng(0).choice(len(X), most, replace=False))
     rows = X[places]
-    return Sample(rows - rows.mean(axis=0), places, most / len(X))
+    return RowSample(rows - rows.mean(axis=0), places, most / len(X))
 
 
 def shortest(
@@ -79,7 +79,7 @@ def shortest(
     pieces: bool = False,
     agreement: int | None = None,
     allowed: FlatDims = ANY_DIM,
-) -> Chosen:
+) -> ChosenAttempt:
     """Keep the attempt that describes the rows most briefly.
 
     Parameters
@@ -99,16 +99,16 @@ def shortest(
         Dimensions that flats may have.
     """
     describe = Description(X, allowed)
-    best: tuple[Any, Attempt, Settled | None] | None = None
+    best: tuple[Any, Attempt, FlatClusters | None] | None = None
     tried = agreeing = 0
     for attempt in attempts:
         tried += 1
         end, labels = None, attempt.labels
         if pieces and not refine:
-            labels = merged(X, labels, describe)
+            labels = merge_flats(X, labels, describe)
         nats: Any = describe.total(X, labels)
         if refine:
-            end = settled(X, labels, describe, min_size=attempt.min_size, watch=watch)
+            end = refine_flats(X, labels, describe, min_size=attempt.min_size, watch=watch)
             # Settings that settle alike are told apart by what they began with.
             nats = round(end.nats, 3), nats
             if best is None or nats[0] < best[0][0]:
@@ -120,32 +120,32 @@ def shortest(
         if agreeing == agreement or watch.out_of_time():
             break
     chosen = best[1]  # type: ignore[index]
-    return Chosen(chosen, best[2], tried, Raw(chosen.labels, chosen.dims))  # type: ignore[index]
+    return ChosenAttempt(chosen, best[2], tried, Raw(chosen.labels, chosen.dims))  # type: ignore[index]
 
 
 def extended(
     X: FloatArray,
-    sample: Sample,
+    sample: RowSample,
     labels: IndexArray,
     min_size: int,
     watch: Watch,
     allowed: FlatDims = ANY_DIM,
-) -> Settled:
+) -> FlatClusters:
     """Settle all rows of a table on the clusters of a sample of them."""
     describe = Description(X, allowed)
-    everywhere = moved(X, sample.spread(labels, len(X)), describe)
-    return settled(X, everywhere, describe, min_size=min_size, watch=watch)
+    everywhere = reassign_rows(X, sample.spread(labels, len(X)), describe)
+    return refine_flats(X, everywhere, describe, min_size=min_size, watch=watch)
 
 
 def ended(
-    chosen: Chosen, sample: Sample, n: int
+    chosen: ChosenAttempt, sample: RowSample, n: int
 ) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray] | None]:
-    """Labels and dimensions at the end, and before settling (None if nothing was settled).
+    """Labels and dimensions at the end, and before refinement (None if nothing was refined).
 
-    Before settling, rows outside the sample are in no cluster.
+    Before refinement, rows outside the sample are in no cluster.
     """
-    if chosen.settled is None:
+    if chosen.refined is None:
         return chosen.attempt.labels, chosen.attempt.dims, None
     raw = chosen.raw
     labels = raw.labels if sample.is_all else sample.spread(raw.labels, n)
-    return chosen.settled.labels, chosen.settled.dims, (labels, raw.dims)
+    return chosen.refined.labels, chosen.refined.dims, (labels, raw.dims)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, Watch
-from subscape.finders.oriented.copac.copac import COPAC, LocalFlats, Setting, flat_clusters
+from subscape.finders.oriented.copac.copac import COPAC, COPACSetting, LocalFlats, flat_clusters
 
 from .attempts import Attempt
 from .flats import bases_of
@@ -70,6 +70,11 @@ class ERiC(COPAC):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    COPAC : Without a hierarchy.
+    FourC : One flat at a time.
 
     Differences from the paper
     --------------------------
@@ -140,7 +145,9 @@ class ERiC(COPAC):
         found.attributes["parents_"] = [np.empty(0, np.intp)]
         return found
 
-    def _attempt(self, X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
+    def _attempt(
+        self, X: FloatArray, local: LocalFlats, setting: COPACSetting, watch: Watch
+    ) -> Attempt:
         """The clusters of the paper; rows must agree on the directions of their flats."""
         return flat_clusters(X, local, setting, float(self.delta), watch)
 

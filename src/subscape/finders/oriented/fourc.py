@@ -21,7 +21,7 @@ from subscape.finders.oriented.neighbours.pairs import (
 )
 from subscape.finders.oriented.neighbours.search import ClosePairs, nearest_rows, pairs_within
 
-from .attempts import Attempt, Sample, ended, extended, sample_of, shortest
+from .attempts import Attempt, RowSample, ended, extended, sample_of, shortest
 from .description import FlatDims
 from .peeling import Ladder, peeled
 from .span import one_point, span_of
@@ -41,7 +41,7 @@ ROUNDING = 1e-13
 MOST_NUMBERS = 40_000_000
 
 
-class Setting(NamedTuple):
+class FourCSetting(NamedTuple):
     """What a run of 4C is told."""
 
     eps: float
@@ -111,6 +111,11 @@ class FourC(SubspaceFinder):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    COPAC : Rows parted by the dimension of their neighbourhood first.
+    ERiC : Flats within flats.
 
     Differences from the paper
     --------------------------
@@ -193,7 +198,7 @@ class FourC(SubspaceFinder):
         max_dim = max(1, X.shape[1] - 1) if self.max_dim is None else int(self.max_dim)
 
         def attempt(rows: FloatArray, eps: float, size: int) -> Attempt:
-            return self._attempt(rows, Setting(eps, size), max_dim, watch)
+            return self._attempt(rows, FourCSetting(eps, size), max_dim, watch)
 
         allowed = FlatDims(most=max_dim)
         asked = self.eps == "auto" or self.min_samples == "auto"
@@ -215,7 +220,7 @@ class FourC(SubspaceFinder):
             chosen = shortest(
                 tries, sample.X, watch, refine=self.refine, pieces=True, allowed=allowed
             )
-        best, end = chosen.attempt, chosen.settled
+        best, end = chosen.attempt, chosen.refined
         eps, size = best.setting
         if not sample.is_all:
             if self.min_samples == "auto":
@@ -227,7 +232,7 @@ class FourC(SubspaceFinder):
                 best = best._replace(local_dims=sample.spread(best.local_dims, len(X)))
             else:
                 best = attempt(span.rows, eps, size)
-        labels, dims, before = ended(chosen._replace(attempt=best, settled=end), sample, len(X))
+        labels, dims, before = ended(chosen._replace(attempt=best, refined=end), sample, len(X))
         return span.found(
             labels, dims, chosen.tried, before,
             local_dims_=best.local_dims, eps_=eps, min_samples_=size,
@@ -241,7 +246,7 @@ class FourC(SubspaceFinder):
         )  # fmt: skip
         return found
 
-    def _attempt(self, X: FloatArray, setting: Setting, max_dim: int, watch: Watch) -> Attempt:
+    def _attempt(self, X: FloatArray, setting: FourCSetting, max_dim: int, watch: Watch) -> Attempt:
         """The clusters of the paper for one setting."""
         radius = setting.eps * (1 + SLACK)
         near = self._neighbourhoods(X, pairs_within(X, radius), radius, watch)
@@ -306,25 +311,25 @@ class FourC(SubspaceFinder):
         strong = (values > np.maximum(least, ROUNDING * widest)) & (widest > 0)
         return strong.sum(axis=1)
 
-    def _sizes(self, sample: Sample, candidates: tuple[int, ...]) -> list[int]:
+    def _sizes(self, sample: RowSample, candidates: tuple[int, ...]) -> list[int]:
         """How many rows may make a core in a sample."""
         if self.min_samples != "auto":
             return [max(1, round(int(self.min_samples) * sample.share))]
         return sorted({min(size, len(sample.X)) for size in candidates})
 
-    def _settings(self, X: FloatArray, size: int) -> Iterator[Setting]:
+    def _settings(self, X: FloatArray, size: int) -> Iterator[FourCSetting]:
         """Settings to try on some rows, the smallest radius first; a single one if it is given."""
         if self.eps != "auto":
-            yield Setting(float(self.eps), size)
+            yield FourCSetting(float(self.eps), size)
             return
         farthest = X[nearest_rows(X, min(size, len(X)))[:, -1]] - X
         radii = np.sqrt(np.square(farthest).sum(axis=1))
         steps = np.unique(np.quantile(radii, CORE_SHARES))
         if not steps.any():
             # Rows have copies enough: a radius below the distance of others will do.
-            yield Setting(max(float(np.abs(X).max()) * 1e-6, np.finfo(float).tiny), size)
+            yield FourCSetting(max(float(np.abs(X).max()) * 1e-6, np.finfo(float).tiny), size)
         for radius in without_gaps(steps[steps > 0]):
-            yield Setting(float(radius), size)
+            yield FourCSetting(float(radius), size)
 
 
 def without_gaps(radii: FloatArray) -> FloatArray:

@@ -16,27 +16,27 @@ from subscape.core.errors import SubscapeError
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, by_first_row
-from subscape.finders.oriented.kflats.descent import Fit, finish_on_all_rows
+from subscape.finders.oriented.kflats.descent import FlatsFit, finish_on_all_rows
 from subscape.finders.sampling import child_after, rows_to_search
 
 from .flats import Flat, squared_residuals
 
 
-class Sums(NamedTuple):
+class ClusterSums(NamedTuple):
     """Rows, sums and sums of products per cluster; they add up when clusters merge."""
 
     counts: FloatArray
     sums: FloatArray
     products: FloatArray
 
-    def merged(self, i: int, j: int) -> Sums:
+    def merged(self, i: int, j: int) -> ClusterSums:
         """Cluster ``j`` joined to ``i`` (i < j) and removed."""
         arrays = []
         for array in self:
             array = array.copy()
             array[i] += array[j]
             arrays.append(np.delete(array, j, axis=0))
-        return Sums(*arrays)
+        return ClusterSums(*arrays)
 
     def covariances(self) -> FloatArray:
         """Covariance of each cluster, with 1 / n."""
@@ -44,7 +44,7 @@ class Sums(NamedTuple):
         return self.products / self.counts[:, None, None] - means[:, :, None] * means[:, None, :]
 
 
-class Run(NamedTuple):
+class OrientedRun(NamedTuple):
     """Labels, centres, subspaces and flats of one run, and its mean squared distance."""
 
     labels: IntArray
@@ -59,7 +59,7 @@ class Run(NamedTuple):
         return self.energy
 
 
-class Assigned(NamedTuple):
+class AssignedRows(NamedTuple):
     """All rows in their clusters."""
 
     labels: IntArray
@@ -123,6 +123,11 @@ class ORCLUS(SubspaceFinder):
         Mean over the clusters of their energy over that of all rows in the same subspace; small is
         good, and it may be used to choose ``subspace_dim``.
     n_iter_ : int
+
+    See Also
+    --------
+    KFlats : Nearest flats.
+    PROCLUS : Features instead of directions.
 
     Differences from the paper
     --------------------------
@@ -218,7 +223,7 @@ class ORCLUS(SubspaceFinder):
         target = max(1, min(dim, p) - (p - turn.shape[1]))
         seeds = min(self.n_seeds or 15 * k, len(searched))
 
-        def run_once(child: np.random.SeedSequence) -> Run:
+        def run_once(child: np.random.SeedSequence) -> OrientedRun:
             rng = np.random.default_rng(child)
             return orclus(reduced, k, target, seeds, self.alpha, self.max_iter, rng)
 
@@ -229,7 +234,7 @@ class ORCLUS(SubspaceFinder):
             flats = [turn @ flat for flat in best.flats]
             far = without_outliers(reduced, best) < 0
             sparsity = _sparsity(reduced, best)
-            found = Assigned(best.labels, far, flats, best.energy, sparsity, best.n_iter)
+            found = AssignedRows(best.labels, far, flats, best.energy, sparsity, best.n_iter)
         order = by_first_row(found.labels, len(found.flats))
         number, outliers = np.argsort(order), bool(self.noise)
         labels = each_row(
@@ -258,7 +263,7 @@ class ORCLUS(SubspaceFinder):
 def orclus(
     X: FloatArray, k: int, dim: int, n_seeds: int, alpha: float, max_iter: int,
     rng: np.random.Generator,
-) -> Run:  # fmt: skip
+) -> OrientedRun:  # fmt: skip
     """One run: seeds, rounds of assigning and merging, final assignments."""
     p = X.shape[1]
     centres = X[rng.choice(len(X), size=max(n_seeds, k), replace=False)]
@@ -293,7 +298,7 @@ def orclus(
     values, vectors = np.linalg.eigh(sums.covariances())
     energy = float(sums.counts @ np.maximum(values[:, :dim], 0.0).sum(axis=1) / len(X))
     centres = sums.sums / sums.counts[:, None]
-    return Run(labels, centres, vectors[:, :, :dim], vectors[:, :, dim:], energy, n_iter)
+    return OrientedRun(labels, centres, vectors[:, :, :dim], vectors[:, :, dim:], energy, n_iter)
 
 
 def nearest(X: FloatArray, centres: FloatArray, bases: FloatArray) -> IntArray:
@@ -312,19 +317,19 @@ def nearest(X: FloatArray, centres: FloatArray, bases: FloatArray) -> IntArray:
     return labels
 
 
-def cluster_sums(X: FloatArray, labels: IntArray, number: int) -> Sums:
+def cluster_sums(X: FloatArray, labels: IntArray, number: int) -> ClusterSums:
     """Counts, sums and products of the clusters that have rows."""
     order = np.argsort(labels, kind="stable")
     ends = np.searchsorted(labels[order], np.arange(number + 1))
     parts = [X[order[a:b]] for a, b in pairwise(ends) if b > a]
-    return Sums(
+    return ClusterSums(
         np.array([len(part) for part in parts], dtype=np.float64),
         np.array([part.sum(axis=0) for part in parts]),
         np.array([part.T @ part for part in parts]),
     )
 
 
-def merged_down(sums: Sums, number: int, dim: int) -> Sums:
+def merged_down(sums: ClusterSums, number: int, dim: int) -> ClusterSums:
     """Merge the pair that is tightest together in ``dim`` directions, until ``number`` are left."""
     size = len(sums.counts)
     energies = np.full((size, size), np.inf)
@@ -340,13 +345,13 @@ def merged_down(sums: Sums, number: int, dim: int) -> Sums:
     return sums
 
 
-def joint_energies(sums: Sums, i: int, others: IndexArray, dim: int) -> FloatArray:
+def joint_energies(sums: ClusterSums, i: int, others: IndexArray, dim: int) -> FloatArray:
     """Sum of the ``dim`` smallest eigenvalues of cluster ``i`` joined with each other one."""
-    joint = Sums(*(array[i] + array[others] for array in sums))
+    joint = ClusterSums(*(array[i] + array[others] for array in sums))
     return np.asarray(np.linalg.eigvalsh(joint.covariances())[:, :dim].sum(axis=1))
 
 
-def without_outliers(X: FloatArray, run: Run) -> IntArray:
+def without_outliers(X: FloatArray, run: OrientedRun) -> IntArray:
     """Labels with -1 for rows farther from their centre than the nearest other centre is."""
     labels = run.labels.copy()
     for k, (centre, basis) in enumerate(zip(run.centres, run.bases, strict=True)):
@@ -361,11 +366,11 @@ def without_outliers(X: FloatArray, run: Run) -> IntArray:
 
 
 def assigned_to_all(
-    X: FloatArray | Blocks, searched: FloatArray, run: Run, max_iter: int, watch: Watch
-) -> Assigned:
+    X: FloatArray | Blocks, searched: FloatArray, run: OrientedRun, max_iter: int, watch: Watch
+) -> AssignedRows:
     """The final assignments over all rows, in passes, from clusters that were found on some."""
     flats = [Flat(centre, flat) for centre, flat in zip(run.centres, run.flats, strict=True)]
-    start = Fit(flats, run.labels, run.energy * len(searched), run.n_iter)
+    start = FlatsFit(flats, run.labels, run.energy * len(searched), run.n_iter)
     fit = finish_on_all_rows(X, searched, start, [flat.dim for flat in flats], 0, max_iter, watch)
     counts = row_counts(fit.labels, len(flats))
     used, number = np.flatnonzero(counts), np.cumsum(counts > 0) - 1
@@ -391,7 +396,7 @@ def assigned_to_all(
     shares = own / counts[used] / np.where(whole > 0, whole / len(labels), np.inf)
     energy = float(own.sum() / len(labels))
     bases = [flat.basis for flat in flats]
-    return Assigned(labels, far, bases, energy, float(shares.mean()), fit.n_iter)
+    return AssignedRows(labels, far, bases, energy, float(shares.mean()), fit.n_iter)
 
 
 def _row_span(X: FloatArray) -> FloatArray:
@@ -403,7 +408,7 @@ def _row_span(X: FloatArray) -> FloatArray:
     return np.asarray(right[singular > singular[0] * 1e-12].T)
 
 
-def _sparsity(X: FloatArray, run: Run) -> float:
+def _sparsity(X: FloatArray, run: OrientedRun) -> float:
     """Mean over the clusters of their energy over that of all rows in the same subspace."""
     shares = []
     for k, basis in enumerate(run.bases):

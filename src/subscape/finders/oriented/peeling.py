@@ -9,9 +9,9 @@ import numpy as np
 from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.progress import Watch
 
-from .attempts import Attempt, Chosen, Raw
+from .attempts import Attempt, ChosenAttempt, Raw
 from .description import ANY_DIM, Description, FlatDims
-from .settling import Settled, settled
+from .flat_refinement import FlatClusters, refine_flats
 
 #: Settings in a row that make it worse before a ladder is left.
 PATIENCE = 1
@@ -20,7 +20,7 @@ PATIENCE = 1
 Ladder = Callable[[FloatArray], Iterator[Attempt]]
 
 
-def thickness(clusters: Settled) -> int:
+def thickness(clusters: FlatClusters) -> int:
     """Most dimensions of a flat."""
     return int(clusters.dims.max(initial=0))
 
@@ -32,7 +32,7 @@ def peeled(
     *,
     flat_first: bool = True,
     allowed: FlatDims = ANY_DIM,
-) -> Chosen:
+) -> ChosenAttempt:
     """Add clusters as long as the description of all rows gets shorter.
 
     Flats of different density need different settings, and no single one finds them all. A ladder
@@ -61,15 +61,15 @@ def peeled(
         With the first attempt that was kept, or the first made if none was.
     """
     describe, nowhere = Description(X, allowed), np.full(len(X), -1, np.intp)
-    best = Settled(nowhere, nowhere[:0], describe.total(X, nowhere))
+    best = FlatClusters(nowhere, nowhere[:0], describe.total(X, nowhere))
     raw = Raw(nowhere, nowhere[:0])
     kept: Attempt | None = None
     first: Attempt | None = None
-    thick: tuple[Attempt, Settled] | None = None
+    thick: tuple[Attempt, FlatClusters] | None = None
     tried = failed = turn = 0
     while failed < len(ladders) and (first is None or not watch.out_of_time()):
         rows = np.flatnonzero(best.labels < 0)
-        round_best: tuple[Attempt, Settled] | None = None
+        round_best: tuple[Attempt, FlatClusters] | None = None
         worse = 0
         for attempt in ladders[turn](X[rows] - X[rows].mean(axis=0)) if len(rows) else ():
             tried += 1
@@ -81,7 +81,7 @@ def peeled(
                 continue
             labels = best.labels.copy()
             labels[rows] = np.where(attempt.labels >= 0, attempt.labels + len(best.dims), -1)
-            end = settled(X, labels, describe, min_size=attempt.min_size, watch=watch)
+            end = refine_flats(X, labels, describe, min_size=attempt.min_size, watch=watch)
             so_far = best if round_best is None else round_best[1]
             gain = round(so_far.nats - end.nats, 3)
             if gain <= 0:
@@ -112,13 +112,13 @@ def peeled(
         raw = _with_round(raw, np.flatnonzero(best.labels < 0), thick[0])
         kept, best = thick[0] if kept is None else kept, thick[1]
     reported = first if kept is None else kept
-    return Chosen(reported, best, tried, raw)  # type: ignore[arg-type]
+    return ChosenAttempt(reported, best, tried, raw)  # type: ignore[arg-type]
 
 
 def _with_round(raw: Raw, rows: IndexArray, attempt: Attempt) -> Raw:
     """The clusters that the rounds found so far, and those of one more among some rows.
 
-    Rows that an earlier round had, and settling left as noise, may be found again.
+    Rows that an earlier round had, and refinement left as noise, may be found again.
     """
     labels = raw.labels.copy()
     found = attempt.labels >= 0

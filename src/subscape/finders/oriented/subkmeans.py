@@ -32,7 +32,7 @@ from subscape.finders.views.nrkmeans.kernel import cell_sums
 from subscape.finders.weighted.lac import group_rows
 from subscape.parallel.threads import one_thread
 
-from .between import leading_directions
+from .centre_directions import leading_directions
 from .flats import bases_of
 
 #: A start needs no more dimensions than this.
@@ -42,7 +42,7 @@ MOST_START_DIMS = 100
 SMALLEST_SHARE = 1e-10
 
 
-class Run(NamedTuple):
+class KMeansRun(NamedTuple):
     """Labels, centres and cost of one start."""
 
     labels: IntArray
@@ -96,6 +96,11 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
     inertia_ : float
         Summed squared distance to the centres.
     n_iter_ : int
+
+    See Also
+    --------
+    NrKMeans : Several clusterings, each in a subspace.
+    SparseKMeans : Features instead of directions.
 
     Differences from the paper
     --------------------------
@@ -252,17 +257,19 @@ def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> Flo
     return sums / np.maximum(counts, 1)[:, None]
 
 
-def lloyd(X: FloatArray, centres: FloatArray, max_iter: int) -> Run:
+def lloyd(X: FloatArray, centres: FloatArray, max_iter: int) -> KMeansRun:
     """k-means from these centres until the labels repeat."""
     with one_thread(), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the base has said so
         model = KMeans(len(centres), init=centres, n_init=1, max_iter=max_iter, tol=0.0).fit(X)
-    return Run(
+    return KMeansRun(
         model.labels_.astype(np.int64), model.cluster_centers_, float(model.inertia_), model.n_iter_
     )
 
 
-def finish_on_all_rows(X: FloatArray | Blocks, start: Run, max_iter: int, watch: Watch) -> Run:
+def finish_on_all_rows(
+    X: FloatArray | Blocks, start: KMeansRun, max_iter: int, watch: Watch
+) -> KMeansRun:
     """k-means over all rows, one pass after the other, from centres that were found on some."""
     even, none = np.ones(start.centres.shape), np.zeros(len(start.centres))
     labels: Any = None
@@ -275,7 +282,7 @@ def finish_on_all_rows(X: FloatArray | Blocks, start: Run, max_iter: int, watch:
     inertia = float(groups.counts @ groups.around_mean.sum(axis=1))
     if not is_distant(labels):
         labels = to_numpy(labels).astype(np.int64)
-    return Run(labels, centres, inertia, start.n_iter + n_iter)
+    return KMeansRun(labels, centres, inertia, start.n_iter + n_iter)
 
 
 def shared_directions(centres: FloatArray, labels: IntArray) -> FloatArray:

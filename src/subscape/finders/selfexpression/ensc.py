@@ -87,6 +87,12 @@ class EnSC(SelfExpressionFinder):
     n_iter_ : int
         Rounds of the refinement.
 
+    See Also
+    --------
+    SSC : By matching pursuit.
+    LSR : In closed form.
+    TSC : By correlations alone.
+
     Differences from the paper
     --------------------------
     - The weak links (``regularization=0`` as published), a sample of long tables

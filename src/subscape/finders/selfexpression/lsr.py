@@ -76,6 +76,11 @@ class LSR(SelfExpressionFinder):
     n_iter_ : int
         Rounds of the refinement.
 
+    See Also
+    --------
+    SSC : With few rows each.
+    TSC : By correlations alone.
+
     Differences from the paper
     --------------------------
     - Only the largest coefficients are kept (``n_nonzero=None`` as published); so are the weak

@@ -79,6 +79,13 @@ class SSC(SelfExpressionFinder):
     n_iter_ : int
         Rounds of the refinement.
 
+    See Also
+    --------
+    EnSC : With an elastic net.
+    LSR : In closed form.
+    TSC : By correlations alone.
+    KFlats : Flats fitted to rows.
+
     Notes
     -----
     Copies of a row are expressed once; they would express each other and nothing else. Rows of

@@ -75,6 +75,11 @@ class TSC(SelfExpressionFinder):
     n_iter_ : int
         Rounds of the refinement.
 
+    See Also
+    --------
+    SSC : By matching pursuit.
+    LSR : In closed form.
+
     Differences from the paper
     --------------------------
     - The weak links (``regularization=0`` as published), a sample of long tables

@@ -78,6 +78,11 @@ class EWKM(LAC):
     n_iter_ : int
         Rounds of the last descent.
 
+    See Also
+    --------
+    LAC : Weights that do not depend on sizes.
+    SparseKMeans : The same features for all clusters.
+
     Differences from the paper
     --------------------------
     - The scaling (``scale=None`` as published) and the value of ``gamma`` are ours, and so are many

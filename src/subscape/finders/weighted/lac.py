@@ -108,6 +108,12 @@ class LAC(SubspaceFinder):
     n_iter_ : int
         Rounds of the last descent.
 
+    See Also
+    --------
+    EWKM : Sharper weights in large clusters.
+    PROCLUS : Features that count or don't.
+    subscape.measures.lac_weights : The weights of any groups.
+
     Notes
     -----
     Soft memberships are proportional to ``exp(-cost / (2 s))`` with s the mean weighted squared

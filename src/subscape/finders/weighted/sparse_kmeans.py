@@ -76,6 +76,11 @@ class SparseKMeans(SubspaceFinder):
         The objective after every round; it never falls.
     n_iter_ : int
 
+    See Also
+    --------
+    LAC : Weights of their own for each cluster.
+    SubKMeans : Directions instead of features.
+
     Differences from the paper
     --------------------------
     - The second half of ``bound="gap"`` is ours: the paper's choice alone leaves many features with

@@ -25,13 +25,17 @@ from subscape.core.types import FloatArray, IndexArray
 from .overlap import Overlap, PreparedClustering, matching_pair, overlap_of, overlap_of_sides
 
 #: Entries of a table that is counted on a device: 1 GB.
-MOST_THERE = 2**27
+MOST_CELLS_ON_DEVICE = 2**27
 
 
 class CellScores(NamedTuple):
     """Share of the first clustering's cells that the second has too, the converse, and their mean.
 
     ``f1`` is the harmonic mean; the thesis' F-measure is ``geometric``.
+
+    See Also
+    --------
+    cell_scores : Makes them.
     """
 
     precision: float
@@ -41,7 +45,12 @@ class CellScores(NamedTuple):
 
 
 class Matching(NamedTuple):
-    """The best one-to-one matching of clusters: ``a[i]`` of the first goes with ``b[i]``."""
+    """The best one-to-one matching of clusters: ``a[i]`` of the first goes with ``b[i]``.
+
+    See Also
+    --------
+    match_clusters : Makes it.
+    """
 
     a: IndexArray
     b: IndexArray
@@ -215,6 +224,11 @@ def variation_of_information(
     -------
     float, at least 0
 
+    See Also
+    --------
+    vi_with_area : For clusterings that cover different cells.
+    label_vi : Rows alone.
+
     Examples
     --------
     >>> from subscape.measures import variation_of_information
@@ -285,6 +299,11 @@ def cell_scores(
     CellScores
         Shares of cells, as a named tuple.
 
+    See Also
+    --------
+    clustering_error : A distance.
+    e4sc_score : By clusters.
+
     Examples
     --------
     >>> from subscape import SubspaceClustering
@@ -318,6 +337,11 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
     -------
     Matching
 
+    See Also
+    --------
+    intersection_table : What clusters share.
+    clustering_error : The distance made of it.
+
     Examples
     --------
     >>> from subscape.measures import match_clusters
@@ -330,7 +354,7 @@ def match_clusters(a: Any, b: Any, **options: Any) -> Matching:
 
 def _shared_on_device(a: Any, b: Any, **options: Any) -> Any:
     """Rows that clusters of two label tensors share, where these can be counted on the device."""
-    found = None if options else cross_table_on_device(a, b, MOST_THERE)
+    found = None if options else cross_table_on_device(a, b, MOST_CELLS_ON_DEVICE)
     if found is None:
         return NotImplemented
     xp = shared_namespace(a=a, b=b)
@@ -357,6 +381,11 @@ def intersection_table(a: Any, b: Any, **options: Any) -> Any:
     -------
     array of shape (clusters of a, clusters of b)
         Mass that each pair of clusters shares.
+
+    See Also
+    --------
+    match_clusters : The best matching in it.
+    subscape.plots.IntersectionsDisplay : The table as a picture.
 
     Examples
     --------
@@ -385,6 +414,10 @@ def vi_with_area(a: Any, b: Any, *, penalty: float = 1.0) -> float:
     Returns
     -------
     float, at least 0
+
+    See Also
+    --------
+    variation_of_information : Without the penalty.
 
     Examples
     --------

@@ -37,6 +37,11 @@ def object_f1_score(found: Any, truth: Any) -> float:
     -------
     float in [0, 1]
 
+    See Also
+    --------
+    e4sc_score : Sees the subspaces, too.
+    object_accuracy_score : By a classifier.
+
     Examples
     --------
     >>> from subscape.measures import object_f1_score
@@ -77,6 +82,10 @@ def object_entropy_score(found: Any, truth: Any) -> float:
     -------
     float in [0, 1]
 
+    See Also
+    --------
+    object_f1_score : By true clusters.
+
     Examples
     --------
     >>> from subscape.measures import object_entropy_score
@@ -115,6 +124,11 @@ def object_accuracy_score(found: Any, truth: Any, *, n_folds: int = 10) -> float
     -------
     float in [0, 1]
 
+    See Also
+    --------
+    object_f1_score : By clusters.
+    e4sc_score : Sees the subspaces, too.
+
     Examples
     --------
     >>> from subscape.measures import object_accuracy_score
@@ -151,6 +165,10 @@ def object_coverage_score(found: Any, truth: Any = None) -> float:
     -------
     float in [0, 1]
 
+    See Also
+    --------
+    object_accuracy_score : Whether the clusters are right, too.
+
     Examples
     --------
     >>> from subscape.measures import object_coverage_score
@@ -178,6 +196,11 @@ def e4sc_score(found: Any, truth: Any, **options: Any) -> float:
     Returns
     -------
     float in [0, 1]
+
+    See Also
+    --------
+    cell_scores : Without clusters.
+    clustering_error : With the best matching.
 
     Examples
     --------

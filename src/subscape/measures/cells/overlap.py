@@ -30,7 +30,12 @@ from subscape.core.types import FloatArray, IndexArray
 
 
 class Overlap(NamedTuple):
-    """Sizes, intersections and union of two clusterings, in cells (or in unit masses)."""
+    """Sizes, intersections and union of two clusterings, in cells (or in unit masses).
+
+    See Also
+    --------
+    overlap_of : Makes it.
+    """
 
     sizes_a: FloatArray
     sizes_b: FloatArray
@@ -134,6 +139,11 @@ def overlap_of(
     Returns
     -------
     Overlap
+
+    See Also
+    --------
+    clustering_error : A distance made of it.
+    intersection_table : The shared masses alone.
 
     Examples
     --------

@@ -29,6 +29,11 @@ def rand_distance(a: Any, b: Any) -> float:
     -------
     float in [0, 1]
 
+    See Also
+    --------
+    four_class_rand_distance : With four classes of pairs.
+    label_rand_distance : Rows alone.
+
     Examples
     --------
     >>> from subscape.measures import rand_distance
@@ -40,7 +45,12 @@ def rand_distance(a: Any, b: Any) -> float:
 
 
 class CellPairCounts(NamedTuple):
-    """Pairs of cells of the union: together in both, in the first only, second only, neither."""
+    """Pairs of cells of the union: together in both, in the first only, second only, neither.
+
+    See Also
+    --------
+    cell_pair_counts : Makes them.
+    """
 
     n11: int
     n10: int
@@ -57,6 +67,11 @@ def cell_pair_counts(a: Any, b: Any) -> CellPairCounts:
     Returns
     -------
     CellPairCounts
+
+    See Also
+    --------
+    rand_distance : The distance made of them.
+    pair_counts : Pairs of rows.
 
     Examples
     --------
@@ -89,6 +104,10 @@ def four_class_rand_distance(a: Any, b: Any, *, background: bool = False) -> flo
     Returns
     -------
     float in [0, 1]
+
+    See Also
+    --------
+    rand_distance : With two classes of pairs.
 
     Examples
     --------

@@ -28,6 +28,10 @@ class DQScore(NamedTuple):
         g / (1 + g) of the generalised Dunn index g.
     dq : float
         Their harmonic mean; 0 if one of them is 0.
+
+    See Also
+    --------
+    dq_measure : Makes it.
     """
 
     dissimilarity: float
@@ -65,6 +69,11 @@ def dq_measure(
     -------
     DQScore
         ``dissimilarity``, ``quality`` and ``dq``.
+
+    See Also
+    --------
+    subscape.plots.TradeOffDisplay : Alternatives as a picture.
+    subscape.finders.MAXIMUS : Finds alternatives.
 
     References
     ----------

@@ -58,6 +58,11 @@ def generalized_dunn(
         At least 0 and not bounded by 1; infinite if all clusters have width 0 (NaN if two of them
         are moreover at distance 0).
 
+    See Also
+    --------
+    dunn_index : The classic one.
+    compactness_report : All such indices at once.
+
     Notes
     -----
     "centroid" for both costs n p, "to_centroid" k times as much; the others look at all pairs of
@@ -107,6 +112,11 @@ def dunn_index(
     Returns
     -------
     float
+
+    See Also
+    --------
+    generalized_dunn : Less sensitive to single rows.
+    compactness_report : All such indices at once.
 
     References
     ----------

@@ -83,6 +83,10 @@ def silhouette_samples(X: ArrayLike, clustering: Any, *, space: str = "full") ->
     array of shape (n_rows,)
         From -1 to 1, large is good; NaN for noise.
 
+    See Also
+    --------
+    silhouette_score : Their mean.
+
     References
     ----------
     .. [1] P. J. Rousseeuw, "Silhouettes: a graphical aid to the interpretation and validation of
@@ -113,6 +117,11 @@ def silhouette_score(X: ArrayLike, clustering: Any, *, space: str = "full") -> f
     -------
     float
         From -1 to 1; large is good.
+
+    See Also
+    --------
+    silhouette_samples : Of every row.
+    compactness_report : All such indices at once.
 
     Examples
     --------
@@ -171,6 +180,11 @@ def davies_bouldin_index(
     float
         At least 0; infinite if two centroids coincide.
 
+    See Also
+    --------
+    compactness_report : All such indices at once.
+    calinski_harabasz_score : Another one.
+
     References
     ----------
     .. [1] D. L. Davies, D. W. Bouldin, "A cluster separation measure", IEEE Transactions on Pattern
@@ -217,6 +231,11 @@ def calinski_harabasz_score(X: ArrayLike, clustering: Any, *, space: str = "full
     -------
     float
         At least 0; infinite if clusters have no width (NaN if they moreover coincide).
+
+    See Also
+    --------
+    compactness_report : All such indices at once.
+    davies_bouldin_index : Another one.
 
     References
     ----------
@@ -289,6 +308,12 @@ def compactness_report(X: ArrayLike, clustering: Any) -> list[dict[str, Any]]:
     list of dict
         One per index, with its ``full`` and ``subspace`` values and which values are ``good``;
         ready for ``pandas.DataFrame``.
+
+    See Also
+    --------
+    silhouette_score : One of them.
+    sre : Reconstruction errors.
+    subscape.validation.significance : Whether chance does as well.
 
     Examples
     --------

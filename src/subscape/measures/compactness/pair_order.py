@@ -52,6 +52,11 @@ def modified_hubert_gamma(
     float
         From -1 to 1 if normalised, large is good; NaN where all distances are the same.
 
+    See Also
+    --------
+    compactness_report : All such indices at once.
+    hubert_gamma_score : Of two partitions.
+
     References
     ----------
     .. [1] M. Halkidi, Y. Batistakis, M. Vazirgiannis, "On clustering validation techniques",
@@ -102,6 +107,11 @@ def c_index(X: ArrayLike, clustering: Any, *, space: str = "full") -> float:
     -------
     float
         From 0 to 1; small is good. NaN where all distances are the same.
+
+    See Also
+    --------
+    compactness_report : All such indices at once.
+    silhouette_score : Another one.
 
     Notes
     -----
@@ -160,6 +170,11 @@ def goodman_kruskal_gamma(X: ArrayLike, clustering: Any, *, space: str = "full")
     -------
     float
         From -1 to 1; large is good. NaN where all distances are the same.
+
+    See Also
+    --------
+    c_index : Another look at the same pairs.
+    compactness_report : All such indices at once.
 
     Notes
     -----

@@ -44,6 +44,10 @@ class ProfileMatch(NamedTuple):
         Product of every pair of clusters (M).
     weights : array of shape (n_clusters_a, n_clusters_b) or None
         With ``matching="weighted"``, how much every pair counts.
+
+    See Also
+    --------
+    match_profiles : Makes it.
     """
 
     similarity: float
@@ -103,6 +107,11 @@ def adco_similarity(
     float
         From 0 to 1.
 
+    See Also
+    --------
+    adco_distance : The metric.
+    match_profiles : Which clusters belong together.
+
     Notes
     -----
     A cluster without points changes nothing. "scaled", "merged", "weighted" and "rbf" are ours; the
@@ -157,6 +166,11 @@ def adco_distance(a: DensityProfile, b: DensityProfile) -> float:
     -------
     float
 
+    See Also
+    --------
+    adco_similarity : As a similarity.
+    clustering_error : By cells instead of places.
+
     Notes
     -----
     The counterexample printed for the triangle inequality of 1 − ADCO satisfies it; (0, 3),
@@ -202,6 +216,11 @@ def match_profiles(
     Returns
     -------
     ProfileMatch
+
+    See Also
+    --------
+    adco_similarity : One number.
+    match_clusters : By shared cells instead of places.
 
     Examples
     --------
@@ -308,6 +327,11 @@ def adco_matrix(profiles: Sequence[DensityProfile], **options: Any) -> FloatArra
     Returns
     -------
     array of shape (n, n), 1 on the diagonal
+
+    See Also
+    --------
+    adco_similarity : Of two.
+    subscape.plots.AdcoOverTimeDisplay : Windows of a stream as a picture.
 
     Examples
     --------

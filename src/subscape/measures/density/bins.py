@@ -52,6 +52,11 @@ class Bins:
     total : int
         Bins of all attributes.
 
+    See Also
+    --------
+    DensityProfile : Counts in bins.
+    adco_similarity : Compares clusterings by them.
+
     Examples
     --------
     >>> from subscape.measures import Bins

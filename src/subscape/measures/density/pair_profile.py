@@ -41,6 +41,10 @@ def pair_profile(
     DensityProfile
         Its attributes are the pairs, ``"a & b"``, and its levels pairs of bins.
 
+    See Also
+    --------
+    adco_similarity : Compares clusterings by where they lie.
+
     References
     ----------
     .. [1] E. Bae, J. Bailey, G. Dong, "A clustering comparison measure using density profiles and

@@ -60,6 +60,11 @@ class DensityProfile:
     n_rows : int
         Rows of the table, with those in no cluster.
 
+    See Also
+    --------
+    adco_similarity : Compares two.
+    match_profiles : Which clusters belong together.
+
     References
     ----------
     .. [1] E. Bae, J. Bailey, G. Dong, "A clustering comparison measure using density profiles and
@@ -384,7 +389,7 @@ def _numbers(given: Any, what: str) -> NDArray[Any]:
     return array
 
 
-class Placed(NamedTuple):
+class BinnedRows(NamedTuple):
     """A table's values with the bins they fall into, and its clustering."""
 
     values: NDArray[Any] | Blocks
@@ -394,7 +399,7 @@ class Placed(NamedTuple):
 
 def placed(
     X: Any, clustering: Any, bins: Any, binning: str, nominal: Iterable[Any] | None, missing: str
-) -> Placed:
+) -> BinnedRows:
     """Read a table and its clustering and find the bins; see :meth:`DensityProfile.of`."""
     check_choice("binning", binning, BINNINGS)
     check_choice("missing", missing, MISSING)
@@ -416,7 +421,7 @@ def placed(
         # Bins that were made from the table have looked at its values already.
         refuse_bad_values(found, "bin" if made.missing_bin else missing)
     made, values = made.place(found)
-    return Placed(values, made, given)
+    return BinnedRows(values, made, given)
 
 
 def _is_finite(values: NDArray[Any] | Blocks) -> bool:

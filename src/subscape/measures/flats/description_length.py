@@ -18,8 +18,8 @@ from subscape.core.types import BoolArray, FloatArray, IntArray
 from .fitting import (
     AnyPart,
     FittedFlat,
-    Moments,
     Part,
+    PartMoments,
     WholePart,
     clustering_of,
     fit_flats,
@@ -60,6 +60,10 @@ class DescriptionLength(NamedTuple):
         Dimension of each cluster's flat.
     precision : float or array of shape (n_features,)
         Step to which values are sent.
+
+    See Also
+    --------
+    description_length : Makes it.
     """
 
     total: float
@@ -184,7 +188,7 @@ def description_length(
     )
 
 
-def _step(table: Moments, precision: float | None, by_feature: bool) -> FloatArray:
+def _step(table: PartMoments, precision: float | None, by_feature: bool) -> FloatArray:
     """To which step the values of each feature are sent."""
     p = len(table.mean)
     if precision is not None:
@@ -230,7 +234,7 @@ def _assignment_bits(clustering: SubspaceClustering, parts: list[AnyPart], noise
 NAT = float(np.log2(math.e))
 
 
-class Coded(NamedTuple):
+class CodedClusters(NamedTuple):
     """Bits for the rows and for the parameters of each cluster, for the noise and background."""
 
     data: FloatArray
@@ -239,13 +243,15 @@ class Coded(NamedTuple):
     background: float
 
 
-def oriented_code(flats: list[FittedFlat], noise: Moments, table: Moments, step: float) -> Coded:
+def oriented_code(
+    flats: list[FittedFlat], noise: PartMoments, table: PartMoments, step: float
+) -> CodedClusters:
     """One variance off each flat and one background for all directions: rotations change nothing.
 
     Parameters
     ----------
     flats : list of FittedFlat
-    noise, table : Moments
+    noise, table : PartMoments
         Of the rows in no cluster, and of all rows.
     step : float
     """
@@ -276,16 +282,16 @@ def oriented_code(flats: list[FittedFlat], noise: Moments, table: Moments, step:
     squares[-1] = noise.weight * (noise.variances.sum() + away @ away + p * rounding)
     back = squares.sum() / cells.sum() if cells.any() else wide
     data += 0.5 * (cells * np.log2(2 * np.pi * back / step**2) + NAT * squares / back)
-    return Coded(data[:-1], model[:-1], float(data[-1]), (p + 1) * _half_log(table.weight))
+    return CodedClusters(data[:-1], model[:-1], float(data[-1]), (p + 1) * _half_log(table.weight))
 
 
 def aligned_code(
     flats: list[FittedFlat],
     masks: BoolArray,
-    noise: Moments,
-    table: Moments,
+    noise: PartMoments,
+    table: PartMoments,
     step: FloatArray,
-) -> Coded:
+) -> CodedClusters:
     """A variance per feature, in each cluster and in the background: scales change nothing.
 
     Parameters
@@ -293,7 +299,7 @@ def aligned_code(
     flats : list of FittedFlat
     masks : bool array of shape (n_clusters, n_features)
         Relevant features.
-    noise, table : Moments
+    noise, table : PartMoments
         Of the rows in no cluster, and of all rows.
     step : array of shape (n_features,)
     """
@@ -321,7 +327,7 @@ def aligned_code(
         weight = float(weights[k, 0])
         offsets = _offset_bits(weight, np.square(away[k, mask]), tight[k, mask], wide[mask])
         model[k] += float((offsets + _log_variance_bits(weight, (wide / rounding)[mask])).sum())
-    return Coded(data[:-1], model, float(data[-1]), 2 * p * _half_log(table.weight))
+    return CodedClusters(data[:-1], model, float(data[-1]), 2 * p * _half_log(table.weight))
 
 
 def log_choose(n: int, k: int) -> float:

@@ -31,6 +31,10 @@ class EncodedCluster(NamedTuple):
         The features that span the flat.
     coordinates : array of shape (m, d)
         The rows on the flat, seen from the origin (M).
+
+    See Also
+    --------
+    encode : Makes them.
     """
 
     rows: NDArray[np.int32]
@@ -72,6 +76,11 @@ class EncodedTable(NamedTuple):
         Where some rows are noise, they are the last: a flat of dimension 0, their mean.
     shape : (int, int)
         Rows and features of the table.
+
+    See Also
+    --------
+    encode : Makes it.
+    decode : Makes a table of it again.
     """
 
     clusters: tuple[EncodedCluster, ...]
@@ -103,6 +112,11 @@ def encode(X: ArrayLike, clustering: Any, flat_dims: FlatDims = None) -> Encoded
     Returns
     -------
     EncodedTable
+
+    See Also
+    --------
+    decode : The way back.
+    description_length : The number of bits.
 
     References
     ----------
@@ -154,6 +168,10 @@ def decode(encoded: EncodedTable) -> FloatArray:
     array of shape (n_rows, n_features)
         Every row as the flat of its cluster has it; a row in several clusters as the mean of what
         they make of it, weighted by its memberships.
+
+    See Also
+    --------
+    encode : The way there.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from subscape.tables.table import Table
 WIDEST_DENSE = 2000
 
 
-class Plan(NamedTuple):
+class PassPlan(NamedTuple):
     """Dimension of every cluster's flat; the relevant features where flats are axis-aligned."""
 
     dims: IntArray
@@ -49,7 +49,7 @@ class FittedFlat(NamedTuple):
     fewer directions, none where the flat is spanned by ``features`` (axis-aligned, or everything).
     """
 
-    moments: Moments
+    moments: PartMoments
     dim: int
     basis: FloatArray
     values: FloatArray
@@ -87,7 +87,7 @@ def streamed(X: Any, who: str) -> Numbers:
     return as_blocks(X) if is_source(X) else numbers(X, who)
 
 
-def refuse_bad_sums(X: Any, who: str, moments: Iterable[Moments]) -> None:
+def refuse_bad_sums(X: Any, who: str, moments: Iterable[PartMoments]) -> None:
     """Name what is wrong with the table if sums of its squares are not finite or have vanished."""
     squares = np.array([part.square for part in moments])
     if not np.isfinite(squares).all() or not squares.any():
@@ -143,14 +143,14 @@ def noise_part(clustering: SubspaceClustering) -> AnyPart:
     return Part(lonely.astype(np.int32), None)
 
 
-def planned_flats(clustering: SubspaceClustering, flat_dims: Any = None) -> Plan:
+def planned_flats(clustering: SubspaceClustering, flat_dims: Any = None) -> PassPlan:
     """Which flats to fit: those the clustering implies, or such of the dimensions given."""
     p, number = clustering.n_features, clustering.n_clusters
     if flat_dims is None:
         masks = relevant_features(clustering)
         if masks is None:
-            return Plan(p - clustering.subspaces.dims.astype(np.int64), None)
-        return Plan(p - masks.sum(axis=1), masks)
+            return PassPlan(p - clustering.subspaces.dims.astype(np.int64), None)
+        return PassPlan(p - masks.sum(axis=1), masks)
     given = np.asarray(flat_dims)
     whole = given.dtype.kind in "iu" or (
         given.dtype.kind == "f" and bool(np.all(given == np.floor(given)))
@@ -170,7 +170,7 @@ def planned_flats(clustering: SubspaceClustering, flat_dims: Any = None) -> Plan
             f"flat_dims must lie between 0 (a point) and the {p} features of the table; got "
             f"{given.min()} to {given.max()}"
         )
-    return Plan(dims, None)
+    return PassPlan(dims, None)
 
 
 def relevant_features(clustering: SubspaceClustering) -> BoolArray | None:
@@ -245,7 +245,7 @@ def _is_huge(m: int, p: int, many: int) -> bool:
     return min(m, p) > WIDEST_DENSE and many <= min(m, p) // 20
 
 
-def spectrum_of(table: Numbers, part: AnyPart) -> tuple[Moments, FloatArray]:
+def spectrum_of(table: Numbers, part: AnyPart) -> tuple[PartMoments, FloatArray]:
     """Mean and variances of the columns, and all variances along the main directions, descending.
 
     Directions in which so many rows can't differ are left out: their variances are 0.
@@ -303,7 +303,7 @@ def _rows(table: Numbers, part: AnyPart, centre: FloatArray) -> FloatArray:
 
 
 def _lanczos(
-    table: Numbers, part: AnyPart, moments: Moments, many: int
+    table: Numbers, part: AnyPart, moments: PartMoments, many: int
 ) -> tuple[FloatArray, FloatArray]:
     """A few leading directions of a table that is both long and wide: no (p, p) array."""
     from scipy.sparse.linalg import LinearOperator, eigsh
@@ -410,7 +410,7 @@ class DistantPart(NamedTuple):
 AnyPart = Part | WholePart | DistantPart
 
 
-class Moments(NamedTuple):
+class PartMoments(NamedTuple):
     """Weight, mean and (with 1 / weight) variance of every column of some rows."""
 
     weight: float
@@ -527,16 +527,16 @@ class Sums:
         else:
             self._second = found.second
 
-    def moments(self) -> Moments:
+    def moments(self) -> PartMoments:
         """Mean and variance of every column."""
         if self._shift is None:
             p = len(self._first)
-            return Moments(0.0, np.zeros(p), np.zeros(p))
+            return PartMoments(0.0, np.zeros(p), np.zeros(p))
         with np.errstate(over="ignore", invalid="ignore"):
             off = self._first / self._weight
             second = np.diag(self._products) if self._full else self._second
             variances = np.maximum(second / self._weight - np.square(off), 0.0)
-            return Moments(self._weight, self._shift + off, variances)
+            return PartMoments(self._weight, self._shift + off, variances)
 
     def covariance(self) -> FloatArray:
         """(p, p) covariance with 1 / weight."""
@@ -620,7 +620,7 @@ Chosen = tuple[int, "NDArray[Any] | None", "FloatArray | None"]
 PartSum = tuple[int, FloatArray, FloatArray]
 
 
-class PartsHere:
+class LocalParts:
     """The rows of parts whose numbers are in memory."""
 
     def __init__(self, parts: Sequence[AnyPart]) -> None:
@@ -639,7 +639,7 @@ class PartsHere:
                 yield k, inside, None if given is None else given[first:last]
 
 
-class PartsThere:
+class RemoteParts:
     """The rows of parts by what lies beside them: cluster numbers, or a column of memberships."""
 
     def __init__(self, columns: list[int | None], soft: bool) -> None:
@@ -656,15 +656,15 @@ class PartsThere:
                 yield k, inside, own[inside, column] if self._soft else None
 
 
-def _there(parts: Sequence[AnyPart], n_rows: int) -> tuple[PartsThere, tuple[Any, ...]]:
+def _remote_parts(parts: Sequence[AnyPart], n_rows: int) -> tuple[RemoteParts, tuple[Any, ...]]:
     """How workers tell which rows are in which part, and what has to lie beside these for it."""
     distant = [part for part in parts if isinstance(part, DistantPart)]
     here = [part for part in parts if isinstance(part, Part)]
     if distant:
         columns = [each.number if isinstance(each, DistantPart) else None for each in parts]
-        return PartsThere(columns, soft=False), (distant[0].codes,)
+        return RemoteParts(columns, soft=False), (distant[0].codes,)
     if not here:
-        return PartsThere([None] * len(parts), soft=False), ()
+        return RemoteParts([None] * len(parts), soft=False), ()
     numbers = iter(range(len(here)))
     columns = [next(numbers) if isinstance(each, Part) else None for each in parts]
     codes, beside = np.full(n_rows, -1, np.int32), None
@@ -674,11 +674,11 @@ def _there(parts: Sequence[AnyPart], n_rows: int) -> tuple[PartsThere, tuple[Any
         if sum(each.n_rows for each in here) == np.count_nonzero(codes >= 0):
             beside = codes
     if beside is not None:
-        return PartsThere(columns, soft=False), (beside,)
+        return RemoteParts(columns, soft=False), (beside,)
     weights = np.zeros((n_rows, len(here)))
     for k, each in enumerate(here):
         weights[each.rows, k] = 1.0 if each.memberships is None else each.memberships
-    return PartsThere(columns, soft=True), (weights,)
+    return RemoteParts(columns, soft=True), (weights,)
 
 
 @device_twin(sums_on_device)
@@ -691,10 +691,10 @@ def sums_of(table: Numbers, parts: Sequence[AnyPart], products: Sequence[bool]) 
         sums = [Sums(part, p, full[k]) for k, part in enumerate(group)]
         present = [k for k, part in enumerate(group) if part.n_rows]
         shifts: list[FloatArray | None] = [None] * len(group)
-        stats = PartSums(PartsHere(group), full, shifts)
+        stats = PartSums(LocalParts(group), full, shifts)
         beside: tuple[Any, ...] = ()
         if present and isinstance(whole, RemoteBlocks):
-            members, beside = _there(group, len(whole))
+            members, beside = _remote_parts(group, len(whole))
             beside = tuple(whole.placed(each) for each in beside)
             shifts = _first_means(whole, group, members, beside)
             stats = PartSums(members, full, shifts)
@@ -708,7 +708,7 @@ def sums_of(table: Numbers, parts: Sequence[AnyPart], products: Sequence[bool]) 
 
 
 def _first_means(
-    table: RemoteBlocks, parts: Sequence[AnyPart], members: PartsThere, beside: tuple[Any, ...]
+    table: RemoteBlocks, parts: Sequence[AnyPart], members: RemoteParts, beside: tuple[Any, ...]
 ) -> list[FloatArray | None]:
     """Mean of the rows of each part in the first block that has any."""
     first = {k: part.first for k, part in enumerate(parts) if part.n_rows}
@@ -730,12 +730,12 @@ def _first_means(
     return shifts
 
 
-def moments_of(table: Numbers, part: AnyPart) -> Moments:
+def moments_of(table: Numbers, part: AnyPart) -> PartMoments:
     """Mean and variance of every column."""
     return next(sums_of(table, [part], [False])).moments()
 
 
-def covariance_of(table: Numbers, part: AnyPart) -> tuple[Moments, FloatArray]:
+def covariance_of(table: Numbers, part: AnyPart) -> tuple[PartMoments, FloatArray]:
     """Mean, variances and the (p, p) covariance with 1 / weight; memory O(p²)."""
     sums = next(sums_of(table, [part], [True]))
     return sums.moments(), sums.covariance()

@@ -17,7 +17,7 @@ from .fitting import (
     AnyPart,
     FittedFlat,
     Numbers,
-    Plan,
+    PassPlan,
     WholePart,
     clustering_of,
     fit_flats,
@@ -54,6 +54,10 @@ class ReconstructionScore(NamedTuple):
         Number of clusters; noise is none.
     noise_share : float
         Share of the rows in no cluster.
+
+    See Also
+    --------
+    sre : Makes it.
     """
 
     total: float
@@ -210,6 +214,11 @@ def feature_losses(X: ArrayLike, clustering: Any, flat_dims: FlatDims = None) ->
         One row more, the last, where there is noise: it is reconstructed by its mean. The mean of
         a row is the cluster's loss in :func:`sre`.
 
+    See Also
+    --------
+    sre : Their sum.
+    subscape.plots.ReconstructionErrorDisplay : As a picture.
+
     Examples
     --------
     >>> import numpy as np
@@ -236,6 +245,11 @@ def loss_by_dim(X: ArrayLike, clustering: Any) -> FloatArray:
     array of shape (n_features + 1,)
         Entry l is ``sre(X, clustering, flat_dims=l).loss``; it never increases, and where there is
         no noise it ends with 0.
+
+    See Also
+    --------
+    sre : With given dimensions.
+    subscape.plots.LossCurveDisplay : As a picture.
 
     Examples
     --------
@@ -274,7 +288,7 @@ def fitted_parts(
 
 
 def _fitted(
-    table: Numbers, given: SubspaceClustering, plan: Plan
+    table: Numbers, given: SubspaceClustering, plan: PassPlan
 ) -> tuple[list[AnyPart], list[FittedFlat], int]:
     """Rows and flats of the clusters and, last, of the noise; and the rows of the noise."""
     parts, lonely = parts_of(given), noise_part(given)

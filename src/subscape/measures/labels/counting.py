@@ -42,6 +42,10 @@ class PairCounts(NamedTuple):
         Pairs apart in ``a``, together in ``b``.
     n00 : int
         Pairs apart in both.
+
+    See Also
+    --------
+    pair_counts : Makes them.
     """
 
     n11: int

@@ -28,6 +28,10 @@ class HomogeneityCompleteness(NamedTuple):
         1 if no cluster of ``a`` is split by ``b``.
     v_measure : float
         The weighted harmonic mean of the two.
+
+    See Also
+    --------
+    homogeneity_completeness_v_measure : Makes it.
     """
 
     homogeneity: float
@@ -51,6 +55,11 @@ def label_vi(a: Labels, b: Labels, *, noise: Noise = "singletons") -> float:
     -------
     float
         0 if and only if the partitions are the same.
+
+    See Also
+    --------
+    variation_of_information : Sees the subspaces, too.
+    mutual_info_score : What is shared.
 
     Examples
     --------
@@ -79,6 +88,11 @@ def mutual_info_score(a: Labels, b: Labels, *, noise: Noise = "singletons") -> f
     -------
     float
         0 if one partition tells nothing about the other.
+
+    See Also
+    --------
+    normalized_mutual_info_score : Between 0 and 1.
+    adjusted_mutual_info_score : Corrected for chance.
 
     Examples
     --------
@@ -113,6 +127,11 @@ def normalized_mutual_info_score(
     -------
     float
         1 for the same partition; 0 if one tells nothing about the other.
+
+    See Also
+    --------
+    adjusted_mutual_info_score : Corrected for chance.
+    mutual_info_score : In nats.
 
     Examples
     --------
@@ -150,6 +169,11 @@ def adjusted_mutual_info_score(
     float
         1 for the same partition.
 
+    See Also
+    --------
+    normalized_mutual_info_score : Not corrected for chance.
+    corrected : Corrects any measure.
+
     Examples
     --------
     >>> from subscape.measures import adjusted_mutual_info_score
@@ -183,6 +207,11 @@ def homogeneity_completeness_v_measure(
     HomogeneityCompleteness
         ``homogeneity``, ``completeness`` and ``v_measure``.
 
+    See Also
+    --------
+    v_measure_score : The mean alone.
+    partition_report : All measures of labels.
+
     Examples
     --------
     >>> from subscape.measures import homogeneity_completeness_v_measure
@@ -207,6 +236,11 @@ def homogeneity_score(a: Labels, b: Labels, *, noise: Noise = "singletons") -> f
     float
         In [0, 1]; 1 also where ``a`` is a single cluster.
 
+    See Also
+    --------
+    completeness_score : The other half.
+    v_measure_score : Both.
+
     Examples
     --------
     >>> from subscape.measures import homogeneity_score
@@ -230,6 +264,11 @@ def completeness_score(a: Labels, b: Labels, *, noise: Noise = "singletons") -> 
     -------
     float
         In [0, 1]; 1 also where ``b`` is a single cluster.
+
+    See Also
+    --------
+    homogeneity_score : The other half.
+    v_measure_score : Both.
 
     Examples
     --------
@@ -258,6 +297,11 @@ def v_measure_score(
     -------
     float
         In [0, 1]; 1 if and only if the partitions are the same (for a beta above 0).
+
+    See Also
+    --------
+    homogeneity_completeness_v_measure : With its two parts.
+    normalized_mutual_info_score : The same, if its mean is the arithmetic one.
 
     Examples
     --------

@@ -20,6 +20,10 @@ class WallaceScores(NamedTuple):
         Share of the pairs together in ``a`` that are together in ``b`` (eq. 3.1).
     second : float
         Share of the pairs together in ``b`` that are together in ``a`` (eq. 3.2).
+
+    See Also
+    --------
+    wallace_scores : Makes them.
     """
 
     first: float
@@ -43,6 +47,11 @@ def pair_counts(a: Labels, b: Labels, *, noise: Noise = "singletons") -> PairCou
     -------
     PairCounts
         ``n11``, ``n10``, ``n01`` and ``n00``, exact.
+
+    See Also
+    --------
+    label_rand_score : A score made of them.
+    cell_pair_counts : Pairs of cells.
 
     Examples
     --------
@@ -71,6 +80,10 @@ def wallace_scores(a: Labels, b: Labels, *, noise: Noise = "singletons") -> Wall
     WallaceScores
         ``first`` and ``second``; exchanging ``a`` and ``b`` exchanges them.
 
+    See Also
+    --------
+    fowlkes_mallows_score : Their mean.
+
     Examples
     --------
     >>> from subscape.measures import wallace_scores
@@ -97,6 +110,11 @@ def fowlkes_mallows_score(a: Labels, b: Labels, *, noise: Noise = "singletons") 
     -------
     float
         1 if and only if the partitions are the same.
+
+    See Also
+    --------
+    wallace_scores : The two whose mean it is.
+    adjusted_rand_score : Corrected for chance.
 
     Examples
     --------
@@ -125,6 +143,11 @@ def label_rand_score(a: Labels, b: Labels, *, noise: Noise = "singletons") -> fl
     float
         1 if and only if the partitions are the same.
 
+    See Also
+    --------
+    adjusted_rand_score : Corrected for chance.
+    label_rand_distance : As a distance.
+
     Examples
     --------
     >>> from subscape.measures import label_rand_score
@@ -148,6 +171,11 @@ def label_rand_distance(a: Labels, b: Labels, *, noise: Noise = "singletons") ->
     -------
     float
         In [0, 1]; 0 if and only if the partitions are the same.
+
+    See Also
+    --------
+    label_rand_score : As a score.
+    rand_distance : Sees the subspaces, too.
 
     Examples
     --------
@@ -176,6 +204,10 @@ def mirkin_distance(a: Labels, b: Labels, *, noise: Noise = "singletons") -> flo
     float
         From 0 (if and only if the partitions are the same) to n (n - 1).
 
+    See Also
+    --------
+    label_rand_distance : As a share of all pairs.
+
     Examples
     --------
     >>> from subscape.measures import mirkin_distance
@@ -202,6 +234,10 @@ def label_jaccard_score(a: Labels, b: Labels, *, noise: Noise = "singletons") ->
     -------
     float
         1 if and only if the partitions are the same.
+
+    See Also
+    --------
+    label_rand_score : With the pairs apart in both.
 
     Examples
     --------
@@ -232,6 +268,10 @@ def hubert_gamma_score(a: Labels, b: Labels, *, noise: Noise = "singletons") -> 
     float
         1 if and only if the partitions are the same.
 
+    See Also
+    --------
+    adjusted_rand_score : Another correction of the Rand index.
+
     Examples
     --------
     >>> from subscape.measures import hubert_gamma_score
@@ -258,6 +298,12 @@ def adjusted_rand_score(a: Labels, b: Labels, *, noise: Noise = "singletons") ->
     -------
     float
         1 if and only if the partitions are the same.
+
+    See Also
+    --------
+    label_rand_score : Not corrected for chance.
+    adjusted_mutual_info_score : By information.
+    clustering_error : Sees the subspaces, too.
 
     Examples
     --------

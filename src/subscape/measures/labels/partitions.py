@@ -115,6 +115,10 @@ class ConfusionTable(NamedTuple):
         Rows with label ``a_labels[i]`` in ``a`` and ``b_labels[j]`` in ``b``.
     a_labels, b_labels : list
         The labels; -1 comes first if there is noise.
+
+    See Also
+    --------
+    confusion_table : Makes it.
     """
 
     counts: IntArray
@@ -136,6 +140,11 @@ def confusion_table(a: Labels, b: Labels) -> ConfusionTable:
     -------
     ConfusionTable
         ``counts`` (the thesis' M), ``a_labels`` and ``b_labels``.
+
+    See Also
+    --------
+    intersection_table : Cells instead of rows.
+    pair_counts : Pairs of rows.
 
     Examples
     --------
@@ -180,6 +189,11 @@ def label_error(a: Labels, b: Labels, *, noise: Noise = "singletons") -> float:
     float
         0 if and only if the partitions are the same.
 
+    See Also
+    --------
+    clustering_error : Sees the subspaces, too.
+    adjusted_rand_score : By pairs of rows.
+
     Examples
     --------
     >>> from subscape.measures import label_error
@@ -204,6 +218,11 @@ def partition_report(a: Labels, b: Labels, *, noise: Noise = "singletons") -> di
     dict
         Values under the names of the functions, the Wallace indices as ``wallace_first`` and
         ``wallace_second``, the pair counts as ``n11`` … ``n00``, and ``n_rows``, the rows compared.
+
+    See Also
+    --------
+    adjusted_rand_score : One of them.
+    clustering_error : Sees the subspaces, too.
 
     Examples
     --------

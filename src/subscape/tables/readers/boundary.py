@@ -58,6 +58,10 @@ class Limits(NamedTuple):
     memory : float
         Share of the machine's memory that a table may take.
 
+    See Also
+    --------
+    subscape.Table : Reads files within them.
+
     Examples
     --------
     >>> Limits(ratio=1e6).ratio, Limits.lifted().ratio

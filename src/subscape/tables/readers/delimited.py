@@ -13,9 +13,9 @@ from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from . import dialect
 from .boundary import DEFAULT, Limits, guarded
+from .compression import open_bytes
 from .dialect import NAMES, counts_as_number, split
 from .layout import Layout, TextOptions, layout
-from .packed import open_bytes
 
 __all__ = ["LineNumbers", "TextOptions", "read_delimited"]
 

@@ -17,11 +17,11 @@ from subscape.tables.roles import Habits, parts_from_arrow
 from .arff import is_arff, parse_arff
 from .arrays import check_npy
 from .boundary import DEFAULT, Limits, OtherContentError, guarded, probed
+from .compression import members_of, open_bytes, packing_of
 from .delimited import LineNumbers, read_delimited
 from .dialect import decode, detect_encoding
 from .frames import index_parts, is_anndata, read_anndata, read_frame
 from .layout import TextOptions
-from .packed import members_of, open_bytes, packing_of
 from .workbook import read_sheet
 
 #: NPY files above this size are mapped instead of read, so that only what is used is in memory.

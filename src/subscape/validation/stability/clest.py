@@ -74,6 +74,12 @@ def clest(
         ``values`` is the difference d; ``details`` has "similarity" (t), "null_similarity" (t0)
         and "p_value".
 
+    See Also
+    --------
+    lange_stability : Without null tables.
+    gap_statistic : By compactness.
+    choose : Several criteria at once.
+
     References
     ----------
     .. [1] S. Dudoit, J. Fridlyand, "A prediction-based resampling method for estimating the number

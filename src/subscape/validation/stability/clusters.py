@@ -11,7 +11,7 @@ import numpy as np
 from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import SubscapeError
 from subscape.core.markup import ShownAsTable
-from subscape.core.plain_values import frame_of, without_nan
+from subscape.core.plain_values import without_nan
 from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.runs.store import Run
 from subscape.validation.criteria import DISSOLVED, STABLE
@@ -49,6 +49,11 @@ class ClusterStability(ShownAsTable):
         1 less the mean distance.
     n_failed : int
         Reruns that failed.
+
+    See Also
+    --------
+    cluster_stability : Makes it.
+    subscape.plots.ClusterStabilityDisplay : As a picture.
     """
 
     jaccard: FloatArray
@@ -112,16 +117,6 @@ class ClusterStability(ShownAsTable):
             "jaccard": without_nan(self.jaccard.tolist()),
         }
 
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The records as a data frame of pandas, "polars" or "pyarrow".
-
-        Returns
-        -------
-        data frame
-            Of the library asked for.
-        """
-        return frame_of(self.to_records(), library)
-
     def __repr__(self) -> str:
         head = f"stability {self.whole:.2f} over {len(self.distances)} reruns"
         if self.n_failed:
@@ -164,6 +159,11 @@ def cluster_stability(
     Returns
     -------
     ClusterStability
+
+    See Also
+    --------
+    resampling_stability : Makes the reruns.
+    subscape.plots.ClusterStabilityDisplay : As a picture.
 
     References
     ----------

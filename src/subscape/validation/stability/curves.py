@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from subscape.core.markup import ShownAsTable
-from subscape.core.plain_values import frame_of, without_nan
+from subscape.core.plain_values import without_nan
 from subscape.core.types import FloatArray, IntArray
 from subscape.runs.store import Run
 
@@ -58,6 +58,11 @@ class StabilityCurve(ShownAsTable):
         By setting: which clusters of the whole table come back; None where it wasn't asked for.
     draws : array of shape (n_draws, n_settings)
         The bootstrap draws of the values.
+
+    See Also
+    --------
+    lange_stability : One of the methods that make it.
+    subscape.plots.StabilityCurveDisplay : As a picture.
 
     Examples
     --------
@@ -141,16 +146,6 @@ class StabilityCurve(ShownAsTable):
             "clusters": self.clusters
             and [None if one is None else one.to_dict() for one in self.clusters],
         }
-
-    def to_frame(self, library: str = "pandas") -> Any:
-        """The records as a data frame of pandas, "polars" or "pyarrow".
-
-        Returns
-        -------
-        data frame
-            Of the library asked for.
-        """
-        return frame_of(self.to_records(), library)
 
     def __repr__(self) -> str:
         lines = [f"{self.method} ({self.better} is good)"]

@@ -120,6 +120,12 @@ def lange_stability(
         the "transfer" that was kept. A setting that finds a single cluster everywhere is trivially
         stable and never chosen.
 
+    See Also
+    --------
+    clest : Beside null tables.
+    prediction_strength : Cluster by cluster.
+    choose : Several criteria at once.
+
     References
     ----------
     .. [1] T. Lange, V. Roth, M. L. Braun, J. M. Buhmann, "Stability-based validation of clustering
@@ -225,6 +231,11 @@ def prediction_strength(
     -------
     StabilityCurve
         ``details`` has "standard_error" and "coverage", the share of test rows that count.
+
+    See Also
+    --------
+    lange_stability : By all rows at once.
+    choose : Several criteria at once.
 
     References
     ----------

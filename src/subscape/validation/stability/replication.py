@@ -45,6 +45,10 @@ class Replication(ShownAsTable):
     null_kind : str
     failures : tuple of str
         Null tables on which the finder failed; they are left out.
+
+    See Also
+    --------
+    replicate : Makes it.
     """
 
     agreement: FloatArray
@@ -130,6 +134,11 @@ def replicate(
     Returns
     -------
     Replication
+
+    See Also
+    --------
+    significance : Whether clusters are narrower than chance.
+    resampling_stability : Samples instead of halves.
 
     Examples
     --------

@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from subscape.core.checks import check_table
 from subscape.core.errors import SubscapeError, count
-from subscape.core.types import IntArray
+from subscape.core.types import IndexArray, IntArray
 from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
@@ -68,6 +68,10 @@ def subsamples(
     -------
     list of Sample
 
+    See Also
+    --------
+    resampling_stability : Clusters them.
+
     Examples
     --------
     >>> from subscape.validation import subsamples
@@ -82,8 +86,8 @@ def subsamples(
     rng = np.random.default_rng(seed_sequence(random_state))
     samples = []
     for _ in range(n_samples):
-        rows = _subset(shape[0], share, rng) if sampling != "columns" else None
-        columns = _subset(shape[1], share, rng) if sampling != "rows" else None
+        rows = _share_of(shape[0], share, rng) if sampling != "columns" else None
+        columns = _share_of(shape[1], share, rng) if sampling != "rows" else None
         samples.append(Sample(rows, columns))
     return samples
 
@@ -117,16 +121,44 @@ def splits(
     rng = np.random.default_rng(seed_sequence(random_state))
     drawn = []
     for _ in range(n_splits):
-        order = rng.permutation(n)
-        size = min(max(1, round(share * n)), n - 1)
-        columns = _subset(p, column_share, rng) if sampling == "both" else None
-        parts = (np.sort(order[:size]), np.sort(order[size:]))
+        parts = _parted(n, min(max(1, round(share * n)), n - 1), rng)
+        columns = _share_of(p, column_share, rng) if sampling == "both" else None
         drawn.append(Split(*(Sample(rows, columns) for rows in parts)))
     return drawn
 
 
-def _subset(size: int, share: float, rng: np.random.Generator) -> IntArray:
-    return np.sort(rng.choice(size, max(1, round(share * size)), replace=False))
+def halves_and_samples(
+    n_rows: int, n_samples: int, *, share: float = 0.7, random_state: Any = None
+) -> list[IndexArray]:
+    """The rows of two halves of a table, then those of samples; each in increasing order.
+
+    What ``explore`` searches again: the halves to see whether views replicate, the samples to see
+    whether they come back.
+
+    >>> first, second, sample = halves_and_samples(10, 1, random_state=0)
+    >>> sorted([*first, *second]) == list(range(10)), len(sample)
+    (True, 7)
+    """
+    whole_number(n_samples, "n_samples", 0)
+    _check_share(share)
+    rng = np.random.default_rng(seed_sequence(random_state))
+    halves = _parted(n_rows, n_rows // 2, rng)
+    size = max(1, int(share * n_rows))
+    return [*halves, *(_drawn(n_rows, size, rng) for _ in range(n_samples))]
+
+
+def _parted(size: int, number: int, rng: np.random.Generator) -> tuple[IndexArray, IndexArray]:
+    """So many at random, and the others."""
+    order = rng.permutation(size)
+    return np.sort(order[:number]), np.sort(order[number:])
+
+
+def _drawn(size: int, number: int, rng: np.random.Generator) -> IndexArray:
+    return np.sort(rng.choice(size, number, replace=False))
+
+
+def _share_of(size: int, share: float, rng: np.random.Generator) -> IndexArray:
+    return _drawn(size, max(1, round(share * size)), rng)
 
 
 def _check_share(share: float) -> None:

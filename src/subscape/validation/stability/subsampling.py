@@ -53,6 +53,11 @@ class ResamplingStability(StabilityCurve):
         One per setting, of the whole table; empty if ``reference`` was False.
     compare : str
     comparison : Comparison
+
+    See Also
+    --------
+    resampling_stability : Makes it.
+    subscape.plots.StabilityCurveDisplay : As a picture.
     """
 
     samples: list[Sample] = field(default_factory=list)
@@ -163,6 +168,12 @@ def resampling_stability(
     Returns
     -------
     ResamplingStability
+
+    See Also
+    --------
+    cluster_stability : Which clusters come back.
+    subscape.plots.StabilityCurveDisplay : As a picture.
+    choose : Several criteria at once.
 
     References
     ----------

@@ -90,6 +90,12 @@ class CIB(AlternativeFinder):
     n_iter_ : int
         Sweeps of the best start.
 
+    See Also
+    --------
+    COALA : By pairs of rows.
+    MAXIMUS : By where clusters lie.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Differences from the paper
     --------------------------
     - Graded features are ours, since bins that have no order find planted views of numbers rarely;
@@ -243,7 +249,7 @@ class Settled(NamedTuple):
     n_iter: int
 
 
-class Sums(NamedTuple):
+class BottleneckSums(NamedTuple):
     """Sizes and summed distributions of the clusters, over all rows and within known groups."""
 
     sizes: IntArray
@@ -257,7 +263,7 @@ def sums_of(
     groups: IntArray,
     labels: IntArray,
     n_clusters: int,
-) -> Sums:
+) -> BottleneckSums:
     """Count and add up the rows of each cluster in each known group."""
     n_groups = int(groups.max()) + 1
     cells = groups * n_clusters + labels
@@ -265,10 +271,10 @@ def sums_of(
     pick = sparse.csr_array((ones, (cells, places)), shape=(n_groups * n_clusters, len(cells)))
     local = (pick @ rows).toarray().reshape(n_groups, n_clusters, -1)
     local_sizes = np.bincount(cells, minlength=n_groups * n_clusters).reshape(n_groups, -1)
-    return Sums(local_sizes.sum(axis=0), local_sizes, local, local.sum(axis=0))
+    return BottleneckSums(local_sizes.sum(axis=0), local_sizes, local, local.sum(axis=0))
 
 
-def kept_information(sums: Sums, coordination: float) -> float:
+def kept_information(sums: BottleneckSums, coordination: float) -> float:
     """I(C; Y | Z) + λ I(C; Y) in nats."""
     within = information(sums.local).sum() - information(sums.local.sum(axis=1)).sum()
     overall = information(sums.overall).sum() - information(sums.overall.sum(axis=0))
@@ -324,7 +330,7 @@ def _start(groups: IntArray, n_clusters: int, rng: np.random.Generator) -> IntAr
     return labels
 
 
-def match_groups(sums: Sums, groups: IntArray, labels: IntArray) -> IntArray:
+def match_groups(sums: BottleneckSums, groups: IntArray, labels: IntArray) -> IntArray:
     """Exchange the labels within each known group so that I(C; Y) rises; I(C; Y | Z) stays.
 
     Group after group is matched to all the others, until nothing changes.

@@ -75,6 +75,12 @@ class COALA(AlternativeFinder):
     n_iter_ : int
         Number of merges.
 
+    See Also
+    --------
+    CIB : By information.
+    MAXIMUS : By where clusters lie.
+    subscape.measures.dq_measure : How good an alternative is.
+
     Notes
     -----
     Sets of known clusters replace the list of forbidden pairs, and nearest partners are remembered:

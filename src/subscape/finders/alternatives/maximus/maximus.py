@@ -24,8 +24,8 @@ from subscape.finders.alternatives.residual_kmeans import kmeans_clusters, unexp
 from subscape.finders.views.base import Watch
 from subscape.parallel.threads import one_thread
 
-from .placing import Limits, excess, filled, means_of, placed_kmeans, squared_distances
-from .plans import Plan, least_similarities, plan_regions
+from .placing import SimilarityLimits, excess, filled, means_of, placed_kmeans, squared_distances
+from .plans import SimilarityPlan, least_similarities, plan_regions
 from .realising import Realised, distance_to_plan, realise_plan
 from .voting import vote
 
@@ -122,6 +122,12 @@ class MAXIMUS(AlternativeFinder):
         Planned rows of each cluster in each bin that holds any, attribute after attribute.
     n_iter_ : int
         Rounds of the slowest alternative.
+
+    See Also
+    --------
+    COALA : By pairs of rows.
+    subscape.measures.adco_similarity : The similarity that it keeps small.
+    subscape.measures.dq_measure : How good an alternative is.
 
     Notes
     -----
@@ -303,13 +309,15 @@ class MAXIMUS(AlternativeFinder):
         k = int(wished.max()) + 1
         centres = means_of(X, wished, np.zeros((k, X.shape[1])))
         room = self._room(known, least) if room is None else room
-        most = Limits.above(least, room).most
+        most = SimilarityLimits.above(least, room).most
         costs = squared_distances(X, centres)
         start = filled(costs.argmin(axis=1), costs)
         tolerance = max(TOLERANCE, k / len(X))
         free, best = list(room), None
         for _ in range(MOST_PLANS):
-            plan, planned = self._plan(X, regions, centres, known, Limits.above(least, free), watch)
+            plan, planned = self._plan(
+                X, regions, centres, known, SimilarityLimits.above(least, free), watch
+            )
             watch.step("plan")
             found = realise_plan(costs, regions, plan, start, watch)
             over = excess(found.labels, known, most, k)
@@ -343,15 +351,15 @@ class MAXIMUS(AlternativeFinder):
         regions: Regions,
         centres: FloatArray,
         known: list[Known],
-        limits: Limits,
+        limits: SimilarityLimits,
         watch: Watch,
-    ) -> tuple[Plan, float]:
+    ) -> tuple[SimilarityPlan, float]:
         """The profile of rows placed near the centres, and by how much it exceeds the limits."""
         k = len(centres)
         placed = placed_kmeans(X, centres, known, limits, 1, watch)
         counts = np.rint(regions.profile(placed.labels, k)).astype(np.int64)
         similarities = tuple(each.similarity(placed.labels, k) for each in known)
-        return Plan(counts, similarities), placed.excess
+        return SimilarityPlan(counts, similarities), placed.excess
 
     def _room(self, known: list[Known], least: list[float]) -> list[float]:
         """How much more similar than the least possible an alternative may be to each known one."""
@@ -389,7 +397,7 @@ class _Tried(NamedTuple):
     """Labels of a plan; by how much the plan, and they, exceed the limits."""
 
     found: Realised
-    plan: Plan
+    plan: SimilarityPlan
     planned: float
     over: float
 
@@ -397,7 +405,7 @@ class _Tried(NamedTuple):
 class _Realised(NamedTuple):
     labels: IntArray
     n_iter: int
-    plan: Plan
+    plan: SimilarityPlan
 
 
 def _before(items: list[Any]) -> list[list[Any]]:

@@ -14,7 +14,7 @@ from subscape.finders.views.base import Watch
 
 from .prices import Prices, similarity_prices
 
-__all__ = ["Limits", "Placed", "excess", "filled", "place_rows", "placed_kmeans"]
+__all__ = ["PlacedRows", "SimilarityLimits", "excess", "filled", "place_rows", "placed_kmeans"]
 
 #: A row with a larger share in one cluster than this is whole.
 CLEAR = 0.99
@@ -32,7 +32,7 @@ MARGIN = 1e-3
 LEAST_GAIN = 1e-3
 
 
-class Placed(NamedTuple):
+class PlacedRows(NamedTuple):
     """Rows placed in clusters.
 
     Attributes
@@ -54,7 +54,7 @@ class Placed(NamedTuple):
     n_iter: int
 
 
-class Limits(NamedTuple):
+class SimilarityLimits(NamedTuple):
     """How similar to each known clustering the rows may be placed.
 
     Attributes
@@ -72,7 +72,7 @@ class Limits(NamedTuple):
     least: list[float]
 
     @classmethod
-    def above(cls, least: list[float], room: list[float]) -> Limits:
+    def above(cls, least: list[float], room: list[float]) -> SimilarityLimits:
         """At most so much above the least similarity possible."""
         both = list(zip(least, room, strict=True))
         return cls(
@@ -93,10 +93,10 @@ def placed_kmeans(
     X: FloatArray,
     centres: FloatArray,
     known: list[Known],
-    limits: Limits,
+    limits: SimilarityLimits,
     max_iter: int,
     watch: Watch,
-) -> Placed:
+) -> PlacedRows:
     """Alternate between placing the rows within the limits of similarity and moving the centres.
 
     Parameters
@@ -105,7 +105,7 @@ def placed_kmeans(
     centres : (k, p) array
         Where to start.
     known : list of Known
-    limits : Limits
+    limits : SimilarityLimits
     max_iter : int
         At least 1.
     watch : Watch
@@ -117,12 +117,12 @@ def placed_kmeans(
     """
     k = len(centres)
     prices = None
-    best = Placed(np.empty(0, np.int64), centres, np.inf, np.inf, 0)
+    best = PlacedRows(np.empty(0, np.int64), centres, np.inf, np.inf, 0)
     for done in range(1, max_iter + 1):
         labels, prices = place_rows(squared_distances(X, centres), known, limits, watch, prices)
         centres = means_of(X, labels, centres)
         inertia = float(np.square(X - centres[labels]).sum())
-        placed = Placed(labels, centres, inertia, excess(labels, known, limits.most, k), done)
+        placed = PlacedRows(labels, centres, inertia, excess(labels, known, limits.most, k), done)
         gain = best.inertia - inertia
         if (placed.excess, inertia) >= (best.excess, best.inertia):
             break
@@ -162,7 +162,7 @@ def excess(labels: IntArray, known: list[Known], limits: list[float], n_clusters
 def place_rows(
     costs: FloatArray,
     known: list[Known],
-    limits: Limits,
+    limits: SimilarityLimits,
     watch: Watch,
     prices: Prices | None = None,
 ) -> tuple[IntArray, Prices | None]:
@@ -177,7 +177,7 @@ def place_rows(
     ----------
     costs : (n, k) array
     known : list of Known
-    limits : Limits
+    limits : SimilarityLimits
     watch : Watch
     prices : Prices, optional
         From an earlier call with other costs.

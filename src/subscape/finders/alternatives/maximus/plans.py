@@ -14,7 +14,7 @@ from subscape.finders.alternatives.matching import Known, best_matching
 from subscape.finders.alternatives.regions import Regions
 from subscape.finders.views.base import Watch
 
-__all__ = ["Plan", "least_similarities", "plan_regions"]
+__all__ = ["SimilarityPlan", "least_similarities", "plan_regions"]
 
 #: Plans are good enough once they are this near to the least similarity possible.
 NEAR_ENOUGH = 1e-3
@@ -30,7 +30,7 @@ MOST_PASSES = 10_000
 WHOLE_GAP = 0.1
 
 
-class Plan(NamedTuple):
+class SimilarityPlan(NamedTuple):
     """Rows that each cluster shall take from each region.
 
     Attributes
@@ -73,7 +73,7 @@ def plan_regions(
     watch: Watch,
     *,
     exact: bool = False,
-) -> Plan:
+) -> SimilarityPlan:
     """Plan clusters of the least similarity to the known ones, as near as possible to a wish.
 
     Parameters
@@ -113,12 +113,12 @@ def plan_regions(
         else:
             counts = np.rint(whole).astype(np.int64)
     if counts is not None:
-        return Plan(counts, _similarities(counts, known))
+        return SimilarityPlan(counts, _similarities(counts, known))
     plans = []
     # Exchanges keep the sizes. Where those of the first start are in the way, even ones are not.
     for start in (solution, _even(regions, k)):
         counts = _exchanged(_rounded(start, regions), regions, known, least)
-        plans.append(Plan(counts, _similarities(counts, known)))
+        plans.append(SimilarityPlan(counts, _similarities(counts, known)))
         if sum(plans[-1].similarities) <= (1 + FAR) * sum(least):
             break
     return min(plans, key=lambda plan: sum(plan.similarities))

@@ -10,7 +10,7 @@ from subscape.core.types import FloatArray, IntArray
 from subscape.finders.alternatives.regions import Regions
 from subscape.finders.views.base import Watch
 
-from .plans import Plan
+from .plans import SimilarityPlan
 
 __all__ = ["Realised", "distance_to_plan", "realise_plan"]
 
@@ -28,7 +28,7 @@ class Realised(NamedTuple):
     n_iter: int
 
 
-def distance_to_plan(regions: Regions, plan: Plan, labels: IntArray) -> float:
+def distance_to_plan(regions: Regions, plan: SimilarityPlan, labels: IntArray) -> float:
     """Share of the rows, over all attributes, that are not where the plan has them.
 
     0 if the profile of the labels is the planned one; 1 if they have no row in common.
@@ -38,7 +38,7 @@ def distance_to_plan(regions: Regions, plan: Plan, labels: IntArray) -> float:
 
 
 def realise_plan(
-    costs: FloatArray, regions: Regions, plan: Plan, start: IntArray, watch: Watch
+    costs: FloatArray, regions: Regions, plan: SimilarityPlan, start: IntArray, watch: Watch
 ) -> Realised:
     """Labels whose profile is as near to the plan as moves and exchanges of rows bring it.
 
@@ -51,7 +51,7 @@ def realise_plan(
     costs : (n, k) array
         What it costs to have a row in a cluster, e.g. its squared distance to the centre.
     regions : Regions
-    plan : Plan
+    plan : SimilarityPlan
     start : (n,) int array
         Labels to begin with.
     watch : Watch

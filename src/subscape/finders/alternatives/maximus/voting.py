@@ -9,7 +9,7 @@ from subscape.core.types import FloatArray, IntArray
 from subscape.finders.alternatives.regions import Regions
 
 from .placing import means_of, squared_distances
-from .plans import Plan
+from .plans import SimilarityPlan
 
 __all__ = ["assign_within_capacities", "vote"]
 
@@ -20,7 +20,7 @@ EXACT_ROWS = 300
 def vote(
     X: FloatArray,
     regions: Regions,
-    plan: Plan,
+    plan: SimilarityPlan,
     centres: FloatArray,
     max_iter: int,
     rng: np.random.Generator | None = None,
@@ -31,7 +31,7 @@ def vote(
     ----------
     X : (n, p) array
     regions : Regions
-    plan : Plan
+    plan : SimilarityPlan
     centres : (k, p) array
         Where the clusters start in every region, so that labels mean the same in all of them; they
         also break ties of the vote.

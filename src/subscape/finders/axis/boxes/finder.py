@@ -27,7 +27,7 @@ from .refinement import Box, feature_scales, hold, refine_box, spread_box
 from .selection import beats_chance, irredundant, with_dims
 from .windows import match_columns
 
-__all__ = ["BoxFinder", "Candidate", "Space"]
+__all__ = ["BoxCandidate", "BoxFinder", "Space"]
 
 
 #: Seeds that are searched side by side; fixed, so that the result doesn't depend on ``n_jobs``.
@@ -39,7 +39,7 @@ MISSES = 3
 LEAST_SHARE, FEWEST_ROWS = 0.025, 10
 
 
-class Candidate(NamedTuple):
+class BoxCandidate(NamedTuple):
     """A box as the search found it: windows of fixed width around one row."""
 
     seed: int
@@ -77,7 +77,7 @@ class Space(NamedTuple):
         """Per feature the rows inside the window around a row whose cell is free."""
         return match_columns(self.columns, *self.windows(seed)) & self.free.by_feature
 
-    def box(self, candidate: Candidate) -> Box:
+    def box(self, candidate: BoxCandidate) -> Box:
         """The box of a candidate."""
         low, high = self.windows(candidate.seed)
         return Box(candidate.features, low[candidate.features], high[candidate.features])
@@ -226,17 +226,17 @@ class BoxFinder(SubspaceFinder):
 
     def _find_boxes(
         self, space: Space, rng: np.random.Generator, watch: Watch
-    ) -> tuple[list[Box], list[Candidate], int]:
+    ) -> tuple[list[Box], list[BoxCandidate], int]:
         wanted = None if self.n_clusters is None else self._k()
         boxes, candidates, rounds = self._greedy(space, wanted, rng, watch)
         return boxes[:wanted], candidates[:wanted], rounds
 
     def _greedy(
         self, space: Space, wanted: int | None, rng: np.random.Generator, watch: Watch
-    ) -> tuple[list[Box], list[Candidate], int]:
+    ) -> tuple[list[Box], list[BoxCandidate], int]:
         """Find one box after another, until there are no more or more than enough."""
         boxes: list[Box] = []
-        candidates: list[Candidate] = []
+        candidates: list[BoxCandidate] = []
         rounds = misses = 0
         # More than wanted, while they are worth it: they may show that earlier boxes are but the
         # overlaps of clusters.
@@ -268,10 +268,10 @@ class BoxFinder(SubspaceFinder):
                 break
         return boxes, candidates, rounds
 
-    def _check_complete(self, candidate: Candidate, watch: Watch) -> None:
+    def _check_complete(self, candidate: BoxCandidate, watch: Watch) -> None:
         """Hook: say so if the search that led to a box was cut short."""
 
-    def _fitted(self, space: Space, candidate: Candidate) -> tuple[Box, BoolArray]:
+    def _fitted(self, space: Space, candidate: BoxCandidate) -> tuple[Box, BoolArray]:
         """The box to report, and the rows for which it is new."""
         box = space.box(candidate)
         eligible = space.free.rows_free_in(box.features)
@@ -294,7 +294,7 @@ class BoxFinder(SubspaceFinder):
         low, high = np.maximum(box.low, middle - half), np.minimum(box.high, middle + half)
         return Box(box.features, low, high)
 
-    def _use(self, space: Space, candidate: Candidate, box: Box) -> None:
+    def _use(self, space: Space, candidate: BoxCandidate, box: Box) -> None:
         """Take the cells of a box out of the search; all cells of its rows, if none may overlap."""
         everything = np.arange(space.table.shape[1])
         space.free.use(hold(space.table, box), box.features if self.overlap else everything)
@@ -306,7 +306,7 @@ class BoxFinder(SubspaceFinder):
 
     def _search_seeds(
         self, space: Space, rng: np.random.Generator, watch: Watch
-    ) -> Candidate | None:
+    ) -> BoxCandidate | None:
         """Search around some random rows and take the best box."""
         rows = space.free.rows()
         if len(rows) < space.min_support:
@@ -315,7 +315,7 @@ class BoxFinder(SubspaceFinder):
         weights = space.free.per_row()[rows].astype(np.float64)
         seeds = rng.choice(rows, min(n_seeds, len(rows)), replace=False, p=weights / weights.sum())
         streams = rng.spawn(len(seeds))
-        best: Candidate | None = None
+        best: BoxCandidate | None = None
         for start in range(0, len(seeds), BATCH):
             batch = slice(start, start + BATCH)
             floor = -math.inf if best is None else best.quality
@@ -335,7 +335,7 @@ class BoxFinder(SubspaceFinder):
         floor: float,
         streams: list[np.random.Generator],
         watch: Watch,
-    ) -> Iterable[Candidate | None]:
+    ) -> Iterable[BoxCandidate | None]:
         if effective_n_jobs(self.n_jobs) == 1:
             return [
                 self._search_seed(space, seed, floor, stream, watch)
@@ -346,13 +346,13 @@ class BoxFinder(SubspaceFinder):
             for seed, stream in zip(seeds, streams, strict=True)
         )
 
-    def _is_enough(self, best: Candidate | None) -> bool:
+    def _is_enough(self, best: BoxCandidate | None) -> bool:
         """Hook: whether a box is good enough to stop looking at seeds."""
         return False
 
     def _search_seed(
         self, space: Space, seed: int, floor: float, rng: np.random.Generator, watch: Watch
-    ) -> Candidate | None:
+    ) -> BoxCandidate | None:
         """Find the best box around a row, None if there is none better than ``floor``."""
         raise NotImplementedError(f"{type(self).__name__} must implement _search_seed")
 
@@ -403,7 +403,7 @@ class BoxFinder(SubspaceFinder):
         table: Blocks,
         sampled: IntArray,
         boxes: list[Box],
-        candidates: list[Candidate],
+        candidates: list[BoxCandidate],
         rounds: int,
     ) -> Found:
         """Fill the boxes, all of which have rows, and say where they are."""

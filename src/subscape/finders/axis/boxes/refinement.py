@@ -51,7 +51,7 @@ class Box(NamedTuple):
     """Where it ends; both ends are inside."""
 
 
-class Fit(NamedTuple):
+class IntervalFit(NamedTuple):
     """Where a cluster ends in its features."""
 
     low: FloatArray
@@ -221,9 +221,9 @@ def fit_intervals(
     eligible: BoolArray,
     members: BoolArray,
     features: IntArray,
-    last: Fit | None,
+    last: IntervalFit | None,
     scales: FloatArray,
-) -> Fit:
+) -> IntervalFit:
     """Find where a cluster ends: members lost and strangers let in are fewest.
 
     Parameters
@@ -236,7 +236,7 @@ def fit_intervals(
         The rows that are at the moment.
     features : array of int
         The features of the box.
-    last : Fit or None
+    last : IntervalFit or None
         The fit that the members come from; its truncation is allowed for.
     scales : (p,) array of float
         The ranges of the features.
@@ -256,7 +256,7 @@ def fit_intervals(
     best = int(np.argmin(lost + strangers))
     reach = float(REACH[best])
     share = min(strangers[best] / members.sum(), 0.5)
-    return Fit(middle - reach * deviation, middle + reach * deviation, reach, share)
+    return IntervalFit(middle - reach * deviation, middle + reach * deviation, reach, share)
 
 
 def _level_of_one_deviation(reach: float, strangers: float) -> float:
@@ -296,9 +296,9 @@ def _without_cutting(
     eligible: BoolArray,
     members: BoolArray,
     features: IntArray,
-    fit: Fit | None,
+    fit: IntervalFit | None,
     scales: FloatArray,
-) -> tuple[IntArray, BoolArray, Fit | None]:
+) -> tuple[IntArray, BoolArray, IntervalFit | None]:
     """Drop the features that only cut the cluster: most rows of the box without them are outside.
 
     A chance coincidence of some rows looks like a relevant feature when those rows are all there
@@ -327,7 +327,7 @@ def _without_cutting(
 
 
 def _cutting(
-    values: FloatArray, eligible: BoolArray, inside: BoolArray, fit: Fit, p: int
+    values: FloatArray, eligible: BoolArray, inside: BoolArray, fit: IntervalFit, p: int
 ) -> IntArray:
     """Find the features of a box that only cut it, the worst first.
 

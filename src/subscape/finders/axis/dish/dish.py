@@ -96,6 +96,11 @@ class DiSH(SubspaceFinder):
     n_iter_ : int
         Steps of the walk.
 
+    See Also
+    --------
+    HARP : A dendrogram of clusters with features.
+    SUBCLU : Clusters in every subspace.
+
     Notes
     -----
     The time grows with the square of the number of rows.

@@ -16,14 +16,14 @@ from subscape.core.types import BitArray, FloatArray, IntArray
 
 from .units import face_components, pack_items, refine_units
 
-__all__ = ["Grid", "Items", "UnitCluster", "clusters_in", "dense_items", "joined", "make_grid"]
+__all__ = ["BinGrid", "Items", "UnitCluster", "clusters_in", "dense_items", "joined", "make_grid"]
 
 
 Subspace = tuple[int, ...]
 """Columns in ascending order."""
 
 
-class Grid(NamedTuple):
+class BinGrid(NamedTuple):
     """A table whose columns are cut into bins."""
 
     edges: list[FloatArray]
@@ -132,7 +132,7 @@ class UnitCluster(NamedTuple):
 
 def make_grid(
     X: FloatArray | Blocks, edges: Sequence[FloatArray], least: Sequence[IntArray]
-) -> Grid:
+) -> BinGrid:
     """Put the rows of ``X`` into bins.
 
     The rows of a table in blocks are counted where they are, and of those in dense bins a bit for
@@ -145,10 +145,10 @@ def make_grid(
         np.bincount(column, minlength=len(limits) - 1)
         for column, limits in zip(bins, edges, strict=True)
     ]
-    return Grid(list(edges), bins, counts, list(least))
+    return BinGrid(list(edges), bins, counts, list(least))
 
 
-def _grid_of_blocks(X: Blocks, edges: list[FloatArray], least: list[IntArray]) -> Grid:
+def _grid_of_blocks(X: Blocks, edges: list[FloatArray], least: list[IntArray]) -> BinGrid:
     n_bins = [len(limits) - 1 for limits in edges]
 
     def counted(block: FloatArray, rows: slice) -> tuple[IntArray, ...]:
@@ -164,10 +164,10 @@ def _grid_of_blocks(X: Blocks, edges: list[FloatArray], least: list[IntArray]) -
     packed = rows_where(
         X, lambda block: assign_bins(block, edges)[column] == value[:, None], len(column)
     )
-    return Grid(edges, PackedBins(packed, column, value, n_bins, len(X)), counts, least)
+    return BinGrid(edges, PackedBins(packed, column, value, n_bins, len(X)), counts, least)
 
 
-def dense_items(grid: Grid) -> Items:
+def dense_items(grid: BinGrid) -> Items:
     """List the dense bins: those that ask for more rows first, then the fuller ones."""
     column = np.repeat(np.arange(grid.n_columns), [len(counts) for counts in grid.counts])
     value = np.concatenate([np.arange(len(counts)) for counts in grid.counts])
@@ -179,7 +179,7 @@ def dense_items(grid: Grid) -> Items:
     )
 
 
-def clusters_in(grid: Grid, subspaces: Iterable[Subspace]) -> Iterator[UnitCluster]:
+def clusters_in(grid: BinGrid, subspaces: Iterable[Subspace]) -> Iterator[UnitCluster]:
     """Find the clusters of each subspace: dense units, joined where they share a face.
 
     Subspaces in lexicographic order are fastest, because the units of common first columns are
@@ -217,7 +217,7 @@ class _Level(NamedTuple):
     least: IntArray
 
 
-def _refined(grid: Grid, above: _Level | None, column: int) -> _Level:
+def _refined(grid: BinGrid, above: _Level | None, column: int) -> _Level:
     if above is None:
         everything = np.arange(grid.n_rows, dtype=np.int32)
         above = _Level(

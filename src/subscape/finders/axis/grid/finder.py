@@ -25,7 +25,7 @@ from subscape.finders.axis.selection import (
 )
 from subscape.finders.base import Found, SubspaceFinder, Watch
 
-from .bins import Grid, Items, Subspace, UnitCluster, clusters_in, dense_items
+from .bins import BinGrid, Items, Subspace, UnitCluster, clusters_in, dense_items
 
 __all__ = [
     "GridFinder",
@@ -64,11 +64,11 @@ class GridFinder(SubspaceFinder):
         clusters = self._clusters(grid, items, watch) if len(items) else []
         return self._reported(X, grid, items, clusters, watch)
 
-    def _grid(self, X: FloatArray | Blocks) -> Grid:
+    def _grid(self, X: FloatArray | Blocks) -> BinGrid:
         """Cut the columns into bins."""
         raise NotImplementedError
 
-    def _clusters(self, grid: Grid, items: Items, watch: Watch) -> list[UnitCluster]:
+    def _clusters(self, grid: BinGrid, items: Items, watch: Watch) -> list[UnitCluster]:
         """Find the clusters to choose from."""
         raise NotImplementedError
 
@@ -94,7 +94,7 @@ class GridFinder(SubspaceFinder):
     def _reported(
         self,
         X: FloatArray | Blocks,
-        grid: Grid,
+        grid: BinGrid,
         items: Items,
         clusters: list[UnitCluster],
         watch: Watch,
@@ -131,7 +131,7 @@ class GridFinder(SubspaceFinder):
         )
 
 
-def as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Candidates:
+def as_candidates(grid: BinGrid, items: Items, clusters: list[UnitCluster]) -> Candidates:
     """Clusters to choose from, with the bits it takes to say where they are."""
     first = np.concatenate([[0], np.cumsum([len(counts) for counts in grid.counts])])
     share = np.concatenate(grid.counts) / grid.n_rows
@@ -159,7 +159,7 @@ def as_candidates(grid: Grid, items: Items, clusters: list[UnitCluster]) -> Cand
 
 
 def _row_finder(
-    grid: Grid, items: Items, first: IntArray, bins: Sequence[NDArray[np.integer]]
+    grid: BinGrid, items: Items, first: IntArray, bins: Sequence[NDArray[np.integer]]
 ) -> Callable[[Sequence[int]], BitArray]:
     """Packed rows of clusters, made when they are asked for: all at once would fill the memory."""
     packed = items.pack(grid.bins, np.arange(grid.n_rows, dtype=np.int32))
@@ -176,7 +176,9 @@ def _row_finder(
     return rows
 
 
-def clusters_of_all_units(grid: Grid, subspaces: list[Subspace], watch: Watch) -> list[UnitCluster]:
+def clusters_of_all_units(
+    grid: BinGrid, subspaces: list[Subspace], watch: Watch
+) -> list[UnitCluster]:
     """Clusters of the dense units of these subspaces, as far as the time allows."""
 
     def in_time() -> Iterator[Subspace]:

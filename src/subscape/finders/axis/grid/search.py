@@ -20,7 +20,7 @@ from subscape.finders.axis.candidates import (
 from subscape.finders.axis.selection import information
 from subscape.finders.base import Watch
 
-from .bins import Grid, Items, Subspace
+from .bins import BinGrid, Items, Subspace
 from .units import ClosedUnits, closed_units, count_units
 
 __all__ = ["Units", "closed_search", "levelwise_search", "mdl_cut", "only_largest"]
@@ -39,7 +39,7 @@ class Units(NamedTuple):
 
 
 def closed_search(
-    grid: Grid, items: Items, *, only_informative: bool, max_candidates: int, watch: Watch
+    grid: BinGrid, items: Items, *, only_informative: bool, max_candidates: int, watch: Watch
 ) -> Units:
     """Find the subspaces that hold closed dense units, depth first.
 
@@ -98,7 +98,7 @@ def closed_search(
 
 
 def levelwise_search(
-    grid: Grid,
+    grid: BinGrid,
     items: Items,
     *,
     max_dims: int | None,

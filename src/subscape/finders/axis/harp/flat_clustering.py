@@ -21,7 +21,7 @@ LONGEST_CHAIN = 12
 ROUNDS = 10
 
 
-class Moments(NamedTuple):
+class ClusterMoments(NamedTuple):
     """Rows, mean and variance of each cluster, in units of the columns' spread."""
 
     sizes: IntArray
@@ -29,19 +29,19 @@ class Moments(NamedTuple):
     variances: FloatArray
 
 
-def moments(Z: FloatArray, labels: IntArray) -> Moments:
+def moments(Z: FloatArray, labels: IntArray) -> ClusterMoments:
     """Moments of clusters 0, 1, …, none of them empty; a single row has variance 0."""
     order = np.argsort(labels, kind="stable")[np.count_nonzero(labels < 0) :]
     if not len(order):
         empty = np.empty((0, Z.shape[1]))
-        return Moments(np.empty(0, np.int64), empty, empty)
+        return ClusterMoments(np.empty(0, np.int64), empty, empty)
     sizes = np.bincount(labels[order])
     starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     rows = Z[order]
     means = np.add.reduceat(rows, starts, axis=0) / sizes[:, None]
     rows = (rows - np.repeat(means, sizes, axis=0)) ** 2
     variances = np.add.reduceat(rows, starts, axis=0) / np.maximum(sizes - 1, 1)[:, None]
-    return Moments(sizes, means, variances)
+    return ClusterMoments(sizes, means, variances)
 
 
 def resolution(Z: FloatArray) -> FloatArray:
@@ -104,7 +104,7 @@ def description(Z: FloatArray, labels: IntArray, finest: FloatArray) -> float:
     return float(savings(found.sizes, found.variances, len(Z), finest).sum())
 
 
-class Tree(NamedTuple):
+class HarpTree(NamedTuple):
     """A dendrogram by nodes: rows are nodes 0 … n-1, merge ``m`` makes node ``n + m``."""
 
     children: IntArray
@@ -113,7 +113,7 @@ class Tree(NamedTuple):
     roots: IntArray
 
 
-def tree(Z: FloatArray, merges: Merges, finest: FloatArray, n_rows: int) -> Tree:
+def tree(Z: FloatArray, merges: Merges, finest: FloatArray, n_rows: int) -> HarpTree:
     """Number the nodes of a dendrogram and weigh each of them as a cluster.
 
     ``n_rows`` is the number of rows of the whole table, of which ``Z`` may be a part.
@@ -132,7 +132,7 @@ def tree(Z: FloatArray, merges: Merges, finest: FloatArray, n_rows: int) -> Tree
         sizes[i] += sizes[j]
         all_sizes[n + m] = sizes[i]
         worth[n + m] = savings(sizes[i], variances[i], n_rows, finest)
-    return Tree(children, all_sizes, worth, node[node >= 0])
+    return HarpTree(children, all_sizes, worth, node[node >= 0])
 
 
 def pooled(
@@ -157,12 +157,12 @@ def level(merges: Merges, n_rows: int, n_clusters: int) -> IntArray:
     return np.unique(first, return_inverse=True)[1]
 
 
-def best_subtrees(nodes: Tree, n_clusters: int | None = None) -> IntArray:
+def best_subtrees(nodes: HarpTree, n_clusters: int | None = None) -> IntArray:
     """Choose disjoint subtrees that save the most; rows outside of them are noise.
 
     Parameters
     ----------
-    nodes : Tree
+    nodes : HarpTree
     n_clusters : int, optional
         Choose exactly this many; by default as many as pay.
 
@@ -186,7 +186,7 @@ def best_subtrees(nodes: Tree, n_clusters: int | None = None) -> IntArray:
     return labels
 
 
-def _all_that_pay(nodes: Tree, n: int) -> list[int]:
+def _all_that_pay(nodes: HarpTree, n: int) -> list[int]:
     best = np.maximum(nodes.savings, 0)
     alone = nodes.savings > 0
     for m, (a, b) in enumerate(nodes.children.tolist()):
@@ -203,7 +203,7 @@ def _all_that_pay(nodes: Tree, n: int) -> list[int]:
     return chosen
 
 
-def _exactly(nodes: Tree, n: int, n_clusters: int) -> list[int]:
+def _exactly(nodes: HarpTree, n: int, n_clusters: int) -> list[int]:
     """Tree knapsack: ``best[v][k]`` is the most that ``k`` disjoint subtrees below ``v`` save."""
     best: list[FloatArray] = [np.array([0.0, worth]) for worth in nodes.savings[:n]]
     on_the_left: list[IntArray] = [np.array([0, -1])] * n
@@ -242,12 +242,14 @@ def _exactly(nodes: Tree, n: int, n_clusters: int) -> list[int]:
     return chosen
 
 
-def relevance(found: Moments) -> FloatArray:
+def relevance(found: ClusterMoments) -> FloatArray:
     """One minus the variance in units of the column's: how much narrower a cluster is."""
     return 1 - found.variances
 
 
-def relevant_features(found: Moments, n_rows: int, finest: FloatArray, least: float) -> BoolArray:
+def relevant_features(
+    found: ClusterMoments, n_rows: int, finest: FloatArray, least: float
+) -> BoolArray:
     """Features in which a cluster is narrow enough and, for its size, not by chance.
 
     A feature that is not narrow by chance saves more than it costs to name it among the others,
@@ -259,14 +261,15 @@ def relevant_features(found: Moments, n_rows: int, finest: FloatArray, least: fl
 
 
 def narrow_features(
-    found: Moments, least: float, among: BoolArray | np.bool_ = np.True_
+    found: ClusterMoments, least: float, among: BoolArray | np.bool_ = np.True_
 ) -> BoolArray:
     """Features in which a cluster is narrow enough, among those that come into question.
 
     Examples
     --------
     >>> import numpy as np
-    >>> pair = Moments(np.array([9, 9]), np.zeros((2, 3)), np.array([[0.1, 0.6, 1], [2, 2, 3]]))
+    >>> variances = np.array([[0.1, 0.6, 1], [2, 2, 3]])
+    >>> pair = ClusterMoments(np.array([9, 9]), np.zeros((2, 3)), variances)
     >>> narrow_features(pair, 0.3).tolist()
     [[True, True, False], [True, True, False]]
     """
@@ -278,7 +281,9 @@ def narrow_features(
     return masks
 
 
-def log_odds(Z: FloatArray, found: Moments, masks: BoolArray, finest: FloatArray) -> FloatArray:
+def log_odds(
+    Z: FloatArray, found: ClusterMoments, masks: BoolArray, finest: FloatArray
+) -> FloatArray:
     """Log likelihood of each row under each cluster, less that under the whole table.
 
     In its relevant features a cluster is normal, with the variance that a new row is expected to
@@ -331,7 +336,7 @@ class Action(NamedTuple):
     clusters: tuple[int, ...]
 
 
-def actions(found: Moments, n_rows: int, finest: FloatArray) -> list[Action]:
+def actions(found: ClusterMoments, n_rows: int, finest: FloatArray) -> list[Action]:
     """For each cluster its end, the best pair and the best longer union; the most saving first."""
     worth = savings(found.sizes, found.variances, n_rows, finest)
     result = [Action(float(-own), (a,)) for a, own in enumerate(worth)]
@@ -346,7 +351,7 @@ def actions(found: Moments, n_rows: int, finest: FloatArray) -> list[Action]:
 
 
 def _chain(
-    found: Moments, worth: FloatArray, a: int, n_rows: int, finest: FloatArray
+    found: ClusterMoments, worth: FloatArray, a: int, n_rows: int, finest: FloatArray
 ) -> list[Action]:
     """Unions of 2, 3, … clusters, each the last one with the cluster that suits it best.
 

@@ -17,7 +17,7 @@ from subscape.finders.base import Found, SubspaceFinder, Watch
 
 from .agglomeration import Merges, agglomerate, schedule
 from .flat_clustering import (
-    Moments,
+    ClusterMoments,
     best_subtrees,
     description,
     level,
@@ -100,6 +100,11 @@ class HARP(SubspaceFinder):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    PROCLUS : With a given number of clusters.
+    DiSH : Clusters inside clusters.
 
     Differences from the paper
     --------------------------
@@ -264,7 +269,7 @@ class HARP(SubspaceFinder):
         )
 
     def _relevant(
-        self, core: Moments, n_rows: int, merges: Merges, n_clusters: int | None
+        self, core: ClusterMoments, n_rows: int, merges: Merges, n_clusters: int | None
     ) -> BoolArray:
         """The features of each cluster."""
         if self.min_relevance == "stop":
@@ -344,7 +349,7 @@ class HARP(SubspaceFinder):
             labels = pieces if pieces.max() + 1 >= n_clusters else raw
         return raw, improved(labels, n_clusters)
 
-    def _placed(self, Z: FloatArray, core: Moments, masks: BoolArray) -> IntArray:
+    def _placed(self, Z: FloatArray, core: ClusterMoments, masks: BoolArray) -> IntArray:
         odds = log_odds(Z, core, masks, self._finest)
         return place(odds) if self.noise else odds.argmax(axis=1)
 

@@ -29,7 +29,7 @@ from subscape.finders.axis.boxes.selection import (
     irredundant,
     share_by_chance,
 )
-from subscape.finders.axis.grid.bins import Grid, Items, Subspace, UnitCluster
+from subscape.finders.axis.grid.bins import BinGrid, Items, Subspace, UnitCluster
 from subscape.finders.axis.grid.search import levelwise_search
 from subscape.finders.axis.selection import Candidates, bits_of_share, information, interest
 from subscape.finders.base import Watch
@@ -57,12 +57,12 @@ TRIALS = 2
 COVERED = 0.8
 
 
-def telling_items(grid: Grid, items: Items) -> Items:
+def telling_items(grid: BinGrid, items: Items) -> Items:
     """The dense bins of the columns that are least evenly spread, if there are many columns.
 
     Parameters
     ----------
-    grid : Grid
+    grid : BinGrid
         The table in bins.
     items : Items
         All dense bins.
@@ -84,7 +84,7 @@ def telling_items(grid: Grid, items: Items) -> Items:
 
 
 def seed_subspaces(
-    grid: Grid, items: Items, *, max_candidates: int, watch: Watch
+    grid: BinGrid, items: Items, *, max_candidates: int, watch: Watch
 ) -> list[Subspace]:
     """Find the subspaces of few columns that hold dense units."""
     subspaces: list[Subspace] = []
@@ -103,7 +103,7 @@ def seed_subspaces(
 
 def fitted_boxes(
     X: FloatArray,
-    grid: Grid,
+    grid: BinGrid,
     items: Items,
     clusters: list[UnitCluster],
     found: Candidates,
@@ -121,7 +121,7 @@ def fitted_boxes(
     ----------
     X : (n, p) array
         The table.
-    grid : Grid
+    grid : BinGrid
         The same in bins.
     items : Items
         The dense bins.
@@ -163,7 +163,7 @@ class _Search:
     def __init__(
         self,
         X: FloatArray,
-        grid: Grid,
+        grid: BinGrid,
         items: Items,
         min_rows: int,
     ) -> None:

@@ -17,7 +17,14 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.axis.boxes.refinement import Box, hold
 from subscape.finders.axis.boxes.selection import share_of_counts
-from subscape.finders.axis.grid.bins import Grid, Items, UnitCluster, dense_items, joined, make_grid
+from subscape.finders.axis.grid.bins import (
+    BinGrid,
+    Items,
+    UnitCluster,
+    dense_items,
+    joined,
+    make_grid,
+)
 from subscape.finders.axis.grid.finder import GridFinder, as_candidates, clusters_of_all_units
 from subscape.finders.axis.grid.search import closed_search, levelwise_search
 from subscape.finders.axis.selection import (
@@ -329,7 +336,7 @@ class MAFIA(GridFinder):
             for limits, heights in zip(fine, X.fold(bars), strict=True)
         ]
 
-    def _grid(self, X: FloatArray | Blocks) -> Grid:
+    def _grid(self, X: FloatArray | Blocks) -> BinGrid:
         n_rows = len(X)
         columns = self._adapted(as_blocks(X))
         usual = self._settings().alpha
@@ -341,7 +348,7 @@ class MAFIA(GridFinder):
             least.append(np.maximum(exceeded + 1, self.min_rows))
         return make_grid(X, [column.edges for column in columns], least)
 
-    def _clusters(self, grid: Grid, items: Items, watch: Watch) -> list[UnitCluster]:
+    def _clusters(self, grid: BinGrid, items: Items, watch: Watch) -> list[UnitCluster]:
         if self.report == "all" or self.max_dims is not None:
             subspaces = levelwise_search(
                 grid,

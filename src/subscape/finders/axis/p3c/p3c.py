@@ -66,7 +66,7 @@ class P3C(SubspaceFinder):
     min_dims : int, default=2
         Cores with fewer features are dropped. With 1, an interval that combines with no other is
         a cluster, too.
-    min_size : int, default=5
+    min_cluster_size : int, default=5
         Clusters with fewer rows are dropped.
     background : {"auto", "uniform", "normal"}, default="auto"
         How values outside clusters are distributed in each feature. "auto" takes what leaves fewer
@@ -104,6 +104,11 @@ class P3C(SubspaceFinder):
     n_iter_ : int
         Rounds of search.
 
+    See Also
+    --------
+    MineClus : Dense boxes.
+    MAFIA : Dense cells.
+
     Notes
     -----
     As in the paper: chi-square marking of bins, cores by Poisson tests, a mixture model that starts
@@ -114,8 +119,9 @@ class P3C(SubspaceFinder):
     --------------------------
     - Ours are the least effect, because with many rows chance overlaps of clusters become
       significant (the paper has none: ``min_effect=0``), the normal background
-      (``background="uniform"``), the rounds (``max_rounds=1``), the least size (``min_size=1``),
-      overlaps (``overlap``) and the greedy search for cores (``search="exact"``).
+      (``background="uniform"``), the rounds (``max_rounds=1``), the least size
+      (``min_cluster_size=1``), overlaps (``overlap``) and the greedy search for cores
+      (``search="exact"``).
     - The paper's ``poisson_threshold`` is 1e-20.
     - Always: more bins than Sturges' rule, and intervals that reach one bin further; a mixture of
       clusters that are normal in their own features and even in others, with a background, instead
@@ -152,7 +158,7 @@ class P3C(SubspaceFinder):
         "min_effect": [Interval(Real, 0, 1, closed="left")],
         "n_bins": [Interval(Integral, 2, 65535, closed="both"), None],
         "min_dims": [Interval(Integral, 1, None, closed="left")],
-        "min_size": [Interval(Integral, 1, None, closed="left")],
+        "min_cluster_size": [Interval(Integral, 1, None, closed="left")],
         "background": [StrOptions({"auto", "uniform", "normal"})],
         "overlap": ["boolean"],
         "search": [StrOptions({"greedy", "exact"})],
@@ -175,7 +181,7 @@ class P3C(SubspaceFinder):
         min_effect: float = 0.2,
         n_bins: int | None = None,
         min_dims: int = 2,
-        min_size: int = 5,
+        min_cluster_size: int = 5,
         background: str = "auto",
         overlap: bool = False,
         search: str = "greedy",
@@ -191,7 +197,7 @@ class P3C(SubspaceFinder):
         self.min_effect = min_effect
         self.n_bins = n_bins
         self.min_dims = min_dims
-        self.min_size = min_size
+        self.min_cluster_size = min_cluster_size
         self.background = background
         self.overlap = overlap
         self.search = search
@@ -253,7 +259,7 @@ class P3C(SubspaceFinder):
         watch: Watch,
     ) -> FreshCores:
         """Cores among the rows that are in no cluster yet."""
-        if n_outside < self.min_size:
+        if n_outside < self.min_cluster_size:
             return FreshCores([], NOWHERE, [], outside)
         n_bins = self.n_bins or default_n_bins(n_outside)
         found = relevant_intervals(scaled, self.alpha, n_bins, outside)
@@ -298,7 +304,9 @@ class P3C(SubspaceFinder):
         while True:
             sizes = row_counts(_nearest(mixture.posterior), len(cores) + 1)
             staying = [
-                k for k in irredundant(mixture, scaled, self.alpha) if sizes[k] >= self.min_size
+                k
+                for k in irredundant(mixture, scaled, self.alpha)
+                if sizes[k] >= self.min_cluster_size
             ]
             if len(staying) == len(cores):
                 return mixture, cores

@@ -119,6 +119,11 @@ class PreDeCon(SubspaceFinder):
     n_iter_ : int
         Number of settings tried.
 
+    See Also
+    --------
+    SUBCLU : Density in every subspace.
+    FourC : Directions instead of features.
+
     Differences from the paper
     --------------------------
     - In the paper the rows around a row are its neighbours in all features

@@ -146,7 +146,7 @@ def bounds_of_core(labels: IndexArray, distances: FloatArray, k: int, reach: flo
     of what a medoid is nearest to, has no say in what is typical.
     """
     if is_distant(labels):
-        return _bounds_there(labels, distances, k, reach)
+        return _bounds_with_workers(labels, distances, k, reach)
     bounds = np.zeros(k)
     for i in range(k):
         away = np.sort(distances[labels == i])
@@ -164,7 +164,7 @@ def bounds_of_core(labels: IndexArray, distances: FloatArray, k: int, reach: flo
     return bounds
 
 
-def _bounds_there(labels: Any, distances: Any, k: int, reach: float) -> FloatArray:
+def _bounds_with_workers(labels: Any, distances: Any, k: int, reach: float) -> FloatArray:
     """:func:`bounds_of_core` of rows on a cluster, by ranks: nothing is sorted or moved."""
     counts = row_counts(labels, k)
     ranks = {i: int(NEAREST * counts[i]) for i in range(k) if counts[i]}

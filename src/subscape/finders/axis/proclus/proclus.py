@@ -72,8 +72,9 @@ class PROCLUS(SubspaceFinder):
         typical rows of their cluster; those that are farther from every medoid than that medoid is
         from the next one (the paper's rule, generous in many dimensions); or none.
     reach : float, default=3.0
-        How many times the median distance of the typical rows (those within this very bound) a row
-        of a cluster may be away from the medoid.
+        A row may be this many times as far from its medoid as a typical row of the cluster is. At
+        first the nearest fifth of the rows are typical; what ``reach`` times their median distance
+        takes in is typical next, and so on, until nothing changes.
     refine : bool, default=True
         After every exchange of medoids move each one to the middle of its cluster and choose its
         features from the cluster, not only from the neighbourhood; exchange medoids of larger
@@ -115,6 +116,12 @@ class PROCLUS(SubspaceFinder):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    SSPC : Features by how narrow clusters are.
+    LAC : Weights instead of features.
+    ORCLUS : Directions instead of features.
 
     Differences from the paper
     --------------------------

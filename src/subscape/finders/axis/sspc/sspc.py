@@ -26,7 +26,7 @@ from .hints import (
     rows_by_cluster,
     warn_if_contradicted,
 )
-from .seeds import Group, Threshold, feature_scores, median, seed_groups
+from .seeds import Group, Threshold, column_medians, feature_scores, seed_groups
 
 #: How often another cluster than the worst gets a new centre, once that has failed to help.
 SURPRISE = 0.3
@@ -90,6 +90,11 @@ class SSPC(SubspaceFinder):
         The value maximised (phi), at most 1.
     scores_ : array of shape (n_clusters, n_features)
         What each feature adds for each cluster (phi_ij), 0 where it is not relevant.
+
+    See Also
+    --------
+    PROCLUS : Medoids and their features.
+    HARP : Without a number of clusters.
 
     Differences from the paper
     --------------------------
@@ -272,7 +277,7 @@ class SSPC(SubspaceFinder):
         chance = min(0.01, 0.3 / Z.shape[1]) if isinstance(self.chance, str) else self.chance
         threshold = Threshold(self.max_variance, chance)
 
-        def run_once(child: np.random.SeedSequence) -> Result:
+        def run_once(child: np.random.SeedSequence) -> FittedClusters:
             rng = np.random.default_rng(child)
             search = Search(Z, hints, threshold, self.pin_labels)
             groups = seed_groups(Z, hints, 2 * n_clusters, self.grid_dims, self.n_grids, rng)
@@ -287,7 +292,7 @@ class SSPC(SubspaceFinder):
         warn_if_contradicted(hints, best.labels)
         return self._reported(Z, best, threshold)
 
-    def _reported(self, Z: FloatArray, best: Result, threshold: Threshold) -> Found:
+    def _reported(self, Z: FloatArray, best: FittedClusters, threshold: Threshold) -> Found:
         masks = best.scores > 0
         sizes = np.bincount(best.labels[best.labels >= 0], minlength=len(masks))
         filled = (sizes > 0) & masks.any(axis=1)
@@ -306,7 +311,7 @@ class SSPC(SubspaceFinder):
         number[kept] = np.arange(len(kept))
         scores = np.zeros((len(kept), len(self._varying)))
         scores[:, self._varying] = best.scores[kept]
-        self._medians = np.array([median(Z[best.labels == k]) for k in kept])
+        self._medians = np.array([column_medians(Z[best.labels == k]) for k in kept])
         self._limits = np.array([threshold.at(size) for size in sizes[kept]])
         return Found(
             SubspaceClustering.from_labels(number[best.labels], masks=masks[kept]),
@@ -315,7 +320,7 @@ class SSPC(SubspaceFinder):
         )
 
 
-class Result(NamedTuple):
+class FittedClusters(NamedTuple):
     """One search: its best state. ``objective`` is minus phi, so that smaller is better."""
 
     objective: float
@@ -324,7 +329,7 @@ class Result(NamedTuple):
     n_iter: int
 
 
-class State(NamedTuple):
+class ClusterState(NamedTuple):
     """Labels, medians and scores of the clusters."""
 
     labels: IntArray
@@ -355,7 +360,7 @@ class Search:
         max_no_improve: int,
         rng: np.random.Generator,
         out_of_time: Callable[[], bool] = lambda: False,
-    ) -> Result:
+    ) -> FittedClusters:
         """Improve until ``max_no_improve`` new centres in a row were of no use."""
         n, p = self.Z.shape
         k = len(self.hints)
@@ -367,7 +372,7 @@ class Search:
         waiting = iter(public)
         for cluster in range(k):
             group = private[cluster][0] if cluster in private else next(waiting)
-            seat(cluster, group, median(self.Z[group.rows]))
+            seat(cluster, group, column_medians(self.Z[group.rows]))
         best = self.describe(self.assign(centres, dims, sizes))
         stale, n_iter, improved = 0, 1, True
         while stale < max_no_improve and not out_of_time():
@@ -388,7 +393,7 @@ class Search:
             improved = state.total > best.total + 1e-9 * n
             stale = 0 if improved else stale + 1
             best = state if improved else best
-        return Result(-best.total / (n * p), best.labels, best.scores, n_iter)
+        return FittedClusters(-best.total / (n * p), best.labels, best.scores, n_iter)
 
     def assign(self, centres: FloatArray, dims: BoolArray, sizes: FloatArray) -> IntArray:
         """Put every row where it adds most, labelled ones where they belong if they are pinned."""
@@ -399,7 +404,7 @@ class Search:
                 labels[hint.rows] = k
         return labels
 
-    def describe(self, labels: IntArray, before: State | None = None) -> State:
+    def describe(self, labels: IntArray, before: ClusterState | None = None) -> ClusterState:
         """Medians and feature scores of the clusters; those that stayed the same are copied."""
         k, p = len(self.hints), self.Z.shape[1]
         medians, scores = np.zeros((k, p)), np.zeros((k, p))
@@ -410,9 +415,9 @@ class Search:
                 medians[i], scores[i] = before.medians[i], before.scores[i]
             elif sizes[i]:
                 rows = self.Z[members]
-                medians[i] = median(rows)
+                medians[i] = column_medians(rows)
                 scores[i] = np.maximum(feature_scores(rows, self.threshold, medians[i]), 0)
-        return State(labels, medians, scores, sizes)
+        return ClusterState(labels, medians, scores, sizes)
 
 
 def best_gain(Z: FloatArray, centres: FloatArray, dims: BoolArray, limits: FloatArray) -> IntArray:

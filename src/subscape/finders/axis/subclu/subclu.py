@@ -89,6 +89,11 @@ class SUBCLU(SubspaceFinder):
     n_iter_ : int
         Most features of a cluster that was found.
 
+    See Also
+    --------
+    PreDeCon : One clustering, by preferred features.
+    CLIQUE : Cells of a grid.
+
     Notes
     -----
     The same radius for any number of features favours clusters in few features.

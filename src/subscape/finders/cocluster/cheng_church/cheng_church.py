@@ -81,6 +81,10 @@ class ChengChurch(SubspaceFinder):
     n_iter_ : int
         Biclusters searched.
 
+    See Also
+    --------
+    ITCC : Partitions of rows and columns.
+
     Notes
     -----
     As in the paper: multiple deletion, single deletion, addition, hiding by random numbers.

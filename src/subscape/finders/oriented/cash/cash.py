@@ -14,7 +14,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
 from subscape.finders.oriented.attempts import (
     Attempt,
-    Sample,
+    RowSample,
     ended,
     extended,
     sample_of,
@@ -36,14 +36,14 @@ ROWS_PER_DIMENSION = 3
 ADJUSTMENTS = 3
 
 
-class Setting(NamedTuple):
+class CASHSetting(NamedTuple):
     """What a run of CASH is told."""
 
     jitter: float
     min_samples: int
 
 
-class Piece(NamedTuple):
+class FlatPiece(NamedTuple):
     """Rows of a cluster, and the dimension of the flat they were found on."""
 
     rows: IndexArray
@@ -105,6 +105,11 @@ class CASH(SubspaceFinder):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    LMCLUS : Flats by random samples.
+    COPAC : Flats by density.
 
     Notes
     -----
@@ -196,13 +201,13 @@ class CASH(SubspaceFinder):
         # A single column has points only.
         allowed = FlatDims(least=self.min_dim if X.shape[1] > 1 else 0)
         chosen = shortest(attempts, sample.X, watch, refine=self.refine, allowed=allowed)
-        best, end = chosen.attempt, chosen.settled
+        best, end = chosen.attempt, chosen.refined
         jitter, size = best.setting
         if not sample.is_all and end is not None:
             given = self.min_samples
             size = round(size / sample.share) if given == "auto" else int(given)
             end = extended(rows, sample, end.labels, size, watch, allowed)
-        labels, dims, before = ended(chosen._replace(settled=end), sample, len(X))
+        labels, dims, before = ended(chosen._replace(refined=end), sample, len(X))
         return span.found(labels, dims, chosen.tried, before, jitter_=jitter, min_samples_=size)
 
     def _one_cluster(self, table: Any) -> Found:
@@ -210,7 +215,7 @@ class CASH(SubspaceFinder):
         found.attributes.update(jitter_=self.jitter, min_samples_=self.min_samples)
         return found
 
-    def _settings(self, sample: Sample) -> Iterator[Setting]:
+    def _settings(self, sample: RowSample) -> Iterator[CASHSetting]:
         n, p = sample.X.shape
         width = np.sqrt(12 * sample.X.var(axis=0).max())
         shares = SHARES if p <= MOST_DIMS else SHARES[:1]
@@ -221,9 +226,9 @@ class CASH(SubspaceFinder):
         jitters = [share * width for share in WIDTHS] if self.jitter == "auto" else [self.jitter]
         for size in dict.fromkeys(sizes):
             for jitter in jitters:
-                yield Setting(float(jitter), size)
+                yield CASHSetting(float(jitter), size)
 
-    def _attempt(self, X: FloatArray, setting: Setting, watch: Watch) -> Attempt:
+    def _attempt(self, X: FloatArray, setting: CASHSetting, watch: Watch) -> Attempt:
         pieces = self._pieces(X, setting, watch)
         labels = np.full(len(X), -1, np.intp)
         for i, piece in enumerate(pieces):
@@ -231,24 +236,24 @@ class CASH(SubspaceFinder):
         dims = np.array([piece.dim for piece in pieces], np.intp)
         return Attempt(setting, labels, dims, setting.min_samples)
 
-    def _pieces(self, X: FloatArray, setting: Setting, watch: Watch) -> list[Piece]:
+    def _pieces(self, X: FloatArray, setting: CASHSetting, watch: Watch) -> list[FlatPiece]:
         """Clusters of a table of t dimensions: on flats within its hyperplanes, or all of one."""
         t, least = X.shape[1], setting.min_samples
         effort = Effort(setting.jitter, self.max_level, self.max_boxes, self.search)
         hyperplanes = HyperplaneSearch(X, least, effort, watch)
-        pieces: list[Piece] = []
+        pieces: list[FlatPiece] = []
         while (found := hyperplanes.next()) is not None:
             rows, normal = found
             if self.adjust:
                 rows, normal = self._adjusted(X, rows, normal, hyperplanes.rows, setting)
-            inner: list[Piece] = []
+            inner: list[FlatPiece] = []
             if t > self.min_dim + 1:
                 within = (X[rows] - X[rows].mean(axis=0)) @ across(normal)
-                inner = [Piece(rows[r], dim) for r, dim in self._pieces(within, setting, watch)]
+                inner = [FlatPiece(rows[r], dim) for r, dim in self._pieces(within, setting, watch)]
             taken = np.concatenate([rows[:0], *(piece.rows for piece in inner)])
             rest = np.setdiff1d(rows, taken, assume_unique=True)
             if len(rest) >= least:
-                inner.append(Piece(rest, t - 1))
+                inner.append(FlatPiece(rest, t - 1))
                 taken = rows
             pieces += inner
             hyperplanes.remove(taken)
@@ -266,7 +271,7 @@ class CASH(SubspaceFinder):
         rows: IndexArray,
         normal: FloatArray,
         left: IndexArray,
-        setting: Setting,
+        setting: CASHSetting,
     ) -> tuple[IndexArray, FloatArray]:
         """A hyperplane fitted to its rows, and the rows left that lie within jitter of it."""
         for _ in range(ADJUSTMENTS):

@@ -30,7 +30,7 @@ class Effort(NamedTuple):
     """"best", "greedy" or "auto": best-first, then greedily."""
 
 
-class Box(NamedTuple):
+class AngleBox(NamedTuple):
     """A box of angles in the queue; the order of the fields is that of the search."""
 
     order: int
@@ -69,7 +69,7 @@ class HyperplaneSearch:
         self._watch = watch
         self._angles = X.shape[1] - 1
         self._full_depth = effort.max_level * self._angles
-        self._heap: list[Box] = []
+        self._heap: list[AngleBox] = []
         self._number = self._version = self._looked = 0
         self._push(np.zeros(self._angles), np.full(self._angles, math.pi), 0)
 
@@ -116,7 +116,7 @@ class HyperplaneSearch:
             count = self._count(low, high)
         if count >= self._min_samples:
             self._number += 1
-            box = Box(-count, -depth, self._number, self._version, low, high)
+            box = AngleBox(-count, -depth, self._number, self._version, low, high)
             heapq.heappush(self._heap, box)
 
     def _halves(self, low: FloatArray, high: FloatArray, depth: int) -> tuple[FloatArray, ...]:
@@ -126,7 +126,7 @@ class HyperplaneSearch:
         below[axis] = above[axis] = middle
         return low, below, above, high
 
-    def _halve(self, box: Box) -> Hyperplane | None:
+    def _halve(self, box: AngleBox) -> Hyperplane | None:
         depth = -box.minus_depth
         if depth == self._full_depth:
             return self._hyperplane(box.low, box.high)
@@ -135,7 +135,7 @@ class HyperplaneSearch:
         self._push(above, high, depth + 1)
         return None
 
-    def _descend(self, box: Box) -> Hyperplane | None:
+    def _descend(self, box: AngleBox) -> Hyperplane | None:
         """Always into the fuller half; the other waits in the queue."""
         low, high = box.low, box.high
         for depth in range(-box.minus_depth, self._full_depth):

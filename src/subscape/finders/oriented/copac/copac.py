@@ -15,7 +15,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
 from subscape.finders.oriented.attempts import (
     Attempt,
-    Sample,
+    RowSample,
     ended,
     extended,
     sample_of,
@@ -66,7 +66,7 @@ class LocalFlats(NamedTuple):
         return float(np.sqrt(np.median(across[proper]))) if proper.any() else 0.0
 
 
-class Setting(NamedTuple):
+class COPACSetting(NamedTuple):
     """What a run of COPAC is told."""
 
     n_neighbors: int
@@ -126,6 +126,12 @@ class COPAC(SubspaceFinder):
     unrefined_clustering_ : SubspaceClustering
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
+
+    See Also
+    --------
+    ERiC : Flats within flats.
+    FourC : Neighbours that agree on a flat, without parting the rows by dimension first.
+    CASH : Without neighbourhoods.
 
     Differences from the paper
     --------------------------
@@ -202,7 +208,7 @@ class COPAC(SubspaceFinder):
         else:
             every = chain.from_iterable(ladder(sample.X) for ladder in ladders)
             chosen = shortest(every, sample.X, watch, refine=self.refine)
-        best, end = chosen.attempt, chosen.settled
+        best, end = chosen.attempt, chosen.refined
         setting = best.setting
         if not sample.is_all:
             setting = self._scaled(setting, sample)
@@ -212,14 +218,16 @@ class COPAC(SubspaceFinder):
             else:
                 local = local_flats(span.rows, setting.n_neighbors)
                 best = self._attempt(span.rows, local, setting, watch)
-        labels, dims, before = ended(chosen._replace(attempt=best, settled=end), sample, len(X))
+        labels, dims, before = ended(chosen._replace(attempt=best, refined=end), sample, len(X))
         return span.found(
             labels, dims, chosen.tried, before,
             local_dims_=best.local_dims, n_neighbors_=setting.n_neighbors, eps_=setting.eps,
             min_samples_=setting.min_samples, explained_variance_=setting.explained,
         )  # fmt: skip
 
-    def _attempt(self, X: FloatArray, local: LocalFlats, setting: Setting, watch: Watch) -> Attempt:
+    def _attempt(
+        self, X: FloatArray, local: LocalFlats, setting: COPACSetting, watch: Watch
+    ) -> Attempt:
         """The clusters of the paper; rows need not agree on the directions of their flats."""
         return flat_clusters(X, local, setting, 1.0, watch)
 
@@ -232,7 +240,7 @@ class COPAC(SubspaceFinder):
         )  # fmt: skip
         return found
 
-    def _sizes(self, sample: Sample) -> list[int]:
+    def _sizes(self, sample: RowSample) -> list[int]:
         """How many rows may tell a flat in a sample."""
         n, p = sample.X.shape
         sizes = [max(size, p + 2) for size in NEIGHBOURS]
@@ -243,7 +251,7 @@ class COPAC(SubspaceFinder):
 
     def _settings(
         self, X: FloatArray, k: int, share: float
-    ) -> Iterator[tuple[Setting, LocalFlats]]:
+    ) -> Iterator[tuple[COPACSetting, LocalFlats]]:
         """Settings to try on some rows, the smallest radius first, with the flats they ask for."""
         local = local_flats(X, min(k, len(X)))
         size = max(2, k // 2)
@@ -254,9 +262,9 @@ class COPAC(SubspaceFinder):
         for factor in SPREADS if self.eps == "auto" else (None,):
             for explained in shares:
                 eps = float(self.eps) if factor is None else factor * spreads[explained]
-                yield Setting(k, explained, eps, size), local
+                yield COPACSetting(k, explained, eps, size), local
 
-    def _scaled(self, setting: Setting, sample: Sample) -> Setting:
+    def _scaled(self, setting: COPACSetting, sample: RowSample) -> COPACSetting:
         """The same neighbourhoods among all rows as in the sample."""
         k, size = round(setting.n_neighbors / sample.share), self.min_samples
         if self.n_neighbors != "auto":
@@ -284,7 +292,7 @@ def local_flats(X: FloatArray, k: int) -> LocalFlats:
 
 
 def flat_clusters(
-    X: FloatArray, local: LocalFlats, setting: Setting, delta: float, watch: Watch
+    X: FloatArray, local: LocalFlats, setting: COPACSetting, delta: float, watch: Watch
 ) -> Attempt:
     """Clusters among the rows of each local dimension below p, with directions up to ``delta``."""
     n, p = X.shape

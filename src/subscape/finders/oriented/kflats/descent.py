@@ -17,7 +17,7 @@ from .rows import FlatSums, flat_rows
 WIDEST_SETTLED = 2000
 
 
-class Fit(NamedTuple):
+class FlatsFit(NamedTuple):
     """Flats, the rows of each, and the summed squared distance."""
 
     flats: list[Flat]
@@ -31,9 +31,9 @@ class Fit(NamedTuple):
 
 
 def finish_on_all_rows(
-    X: FloatArray | Blocks, searched: FloatArray, fit: Fit, dims: list[int], spared: int,
+    X: FloatArray | Blocks, searched: FloatArray, fit: FlatsFit, dims: list[int], spared: int,
     max_iter: int, watch: Watch,
-) -> Fit:  # fmt: skip
+) -> FlatsFit:  # fmt: skip
     """Continue on all rows from flats that were found on some, one pass after the other.
 
     Every pass assigns the rows and sums up what the next flats are made of. Of tables wider than
@@ -46,7 +46,7 @@ def finish_on_all_rows(
         last = last or n_iter == max_iter or (n_iter > 1 and watch.out_of_time())
         changed = rows.assign(flats, spared, sum_up=not last)
         if last or not changed:
-            return Fit(flats, rows.labels, rows.cost, fit.n_iter + n_iter)
+            return FlatsFit(flats, rows.labels, rows.cost, fit.n_iter + n_iter)
         sums = rows.sums(flats)
         flats = [refitted_flat(sums, k, dim, flats, searched) for k, dim in enumerate(dims)]
 
@@ -65,7 +65,9 @@ def refitted_flat(
     return flat_of_scatter(sums.around[k] + off, scatter, dim)
 
 
-def descend(X: FloatArray, flats: list[Flat], dims: list[int], spared: int, max_iter: int) -> Fit:
+def descend(
+    X: FloatArray, flats: list[Flat], dims: list[int], spared: int, max_iter: int
+) -> FlatsFit:
     """Assign and refit until the labels repeat."""
     labels = np.full(len(X), -2)
     cost, n_iter = np.inf, 0
@@ -81,7 +83,7 @@ def descend(X: FloatArray, flats: list[Flat], dims: list[int], spared: int, max_
             break
         labels = nearest
         flats = [_refitted(X, labels, k, dim, flats[k], near) for k, dim in enumerate(dims)]
-    return Fit(flats, labels, cost, n_iter)
+    return FlatsFit(flats, labels, cost, n_iter)
 
 
 def _refitted(
@@ -95,9 +97,9 @@ def _refitted(
 
 
 def swapped(
-    X: FloatArray, fit: Fit, dims: list[int], spared: int, max_iter: int, n_swaps: int,
+    X: FloatArray, fit: FlatsFit, dims: list[int], spared: int, max_iter: int, n_swaps: int,
     rng: np.random.Generator, watch: Watch,
-) -> Fit:  # fmt: skip
+) -> FlatsFit:  # fmt: skip
     """Move the flat that is missed least to rows that fit badly, while that lowers the cost."""
     if len(dims) < 2:
         return fit

@@ -22,7 +22,7 @@ from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, codes_o
 from subscape.finders.oriented.flats import bases_of
 from subscape.finders.sampling import child_after, rows_to_search
 
-from .descent import Fit, descend, finish_on_all_rows, seed_flat, swapped
+from .descent import FlatsFit, descend, finish_on_all_rows, seed_flat, swapped
 from .rows import group_means, place
 
 
@@ -75,6 +75,13 @@ class KFlats(SubspaceFinder):
     inertia_ : float
         Summed squared distance of the clustered rows to their flats.
     n_iter_ : int
+
+    See Also
+    --------
+    ORCLUS : Clusters tight in directions of their own.
+    SSC : Rows that write each other.
+    subscape.plots.FlatsDisplay : The flats as a picture.
+    subscape.measures.sre : The error that it makes small.
 
     Notes
     -----
@@ -178,7 +185,7 @@ class KFlats(SubspaceFinder):
         searched = rows_to_search(X, k, self.search_rows, rng)
         spared = round(self.noise * len(searched))
 
-        def run_once(child: np.random.SeedSequence) -> Fit:
+        def run_once(child: np.random.SeedSequence) -> FlatsFit:
             rng = np.random.default_rng(child)
             start = [seed_flat(searched, dim, rng) for dim in dims]
             fit = descend(searched, start, dims, spared, self.max_iter)

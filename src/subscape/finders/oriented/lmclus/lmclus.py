@@ -94,6 +94,11 @@ class LMCLUS(SubspaceFinder):
         The clusters before they were refined; :meth:`describe_refinement` says what changed. Only
         with ``refine``.
 
+    See Also
+    --------
+    KFlats : With a given number of flats.
+    CASH : By the Hough transform.
+
     Notes
     -----
     The cut of the histograms is that of J. Kittler and J. Illingworth, *Minimum error

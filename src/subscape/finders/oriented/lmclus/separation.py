@@ -45,7 +45,7 @@ class Ranking(NamedTuple):
     thresholds: FloatArray
 
 
-class Separation(NamedTuple):
+class FlatSeparation(NamedTuple):
     """A flat, the distance within which rows belong to it, and how clearly they are apart."""
 
     flat: Flat
@@ -55,7 +55,7 @@ class Separation(NamedTuple):
 
 def best_separation(
     X: FloatArray, dim: int, n_samples: int, criterion: Criterion, rng: np.random.Generator
-) -> Separation | None:
+) -> FlatSeparation | None:
     """The flat of this dimension that separates its rows most clearly; None if none does.
 
     Flats through sampled rows and flats fitted to neighbourhoods are ranked on some of the rows;
@@ -73,13 +73,13 @@ def best_separation(
         return None
     goodness, reach = goodness[chosen], reach[chosen]
     finalists = [Flat(centres[i], bases[i]) for i in chosen]
-    best = Separation(finalists[0], float(reach[0]), float(goodness[0]))
+    best = FlatSeparation(finalists[0], float(reach[0]), float(goodness[0]))
     for _ in range(FITS):
         finalists = [_fitted(ranked, *pair) for pair in zip(finalists, reach, strict=True)]
         goodness, reach = _judged(ranked, finalists, fewer)
         i = int(goodness.argmax())
         if goodness[i] > best.goodness:
-            best = Separation(finalists[i], float(reach[i]), float(goodness[i]))
+            best = FlatSeparation(finalists[i], float(reach[i]), float(goodness[i]))
     if ranked is X:
         return best
     again = [best.flat, _fitted(X, best.flat, best.threshold)]
@@ -87,7 +87,7 @@ def best_separation(
     i = int(goodness.argmax())
     if goodness[i] == -np.inf:
         return None
-    return Separation(again[i], float(reach[i]), float(goodness[i]))
+    return FlatSeparation(again[i], float(reach[i]), float(goodness[i]))
 
 
 def _judged(X: FloatArray, flats: list[Flat], criterion: Criterion) -> Ranking:

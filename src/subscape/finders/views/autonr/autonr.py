@@ -13,7 +13,7 @@ from subscape.core.types import FloatArray
 from subscape.finders.views.base import Found, Watch
 from subscape.finders.views.finder import Searched, ViewFinder
 from subscape.finders.views.nrkmeans.finish import trimmed, without_lost
-from subscape.finders.views.nrkmeans.search import Start, Task
+from subscape.finders.views.nrkmeans.search import Start, ViewSearch
 
 from .code import ViewCode, rounding
 from .growth import Growth
@@ -70,6 +70,11 @@ class AutoNR(ViewFinder):
         As for :class:`NrKMeans`.
     cluster_centers_, inertia_, n_iter_
         As for :class:`NrKMeans`.
+
+    See Also
+    --------
+    NrKMeans : The numbers of views and clusters are given.
+    subscape.explore : Tries many finders.
 
     Differences from the paper
     --------------------------
@@ -172,7 +177,9 @@ class AutoNR(ViewFinder):
         ]
         order = np.argsort(strength)[::-1]
         start = Start(tuple(state.bases[j] for j in order), tuple(state.centres[j] for j in order))
-        task = Task.of(table, [len(centres) for centres in start.centres], True, self.max_iter)
+        task = ViewSearch.of(
+            table, [len(centres) for centres in start.centres], True, self.max_iter
+        )
         best = trimmed(task, without_lost(task, task.run(start)))
         code = ViewCode(table, grain)
         attributes["n_clusters_"] = (*task.sizes, 1)

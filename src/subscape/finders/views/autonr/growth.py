@@ -18,7 +18,7 @@ from subscape.finders.views.independence import (
 from subscape.finders.views.nrkmeans.finish import trimmed
 from subscape.finders.views.nrkmeans.rotation import Bases
 from subscape.finders.views.nrkmeans.rows import group
-from subscape.finders.views.nrkmeans.search import Start, Task, halving, search, seeds
+from subscape.finders.views.nrkmeans.search import Start, ViewSearch, halving, search, seeds
 from subscape.finders.views.nrkmeans.steps import Solution, iterate
 
 from .code import ViewCode
@@ -37,7 +37,7 @@ ODD = 0.05
 LEAST_SAVING = 1e-6
 
 
-class State(NamedTuple):
+class GrowthState(NamedTuple):
     """Views, and the length of the description by them; no views at the beginning."""
 
     solution: Solution | None
@@ -56,7 +56,7 @@ class State(NamedTuple):
         return tuple(len(centre) for centre in self.centres)
 
 
-class Step(NamedTuple):
+class GrowthStep(NamedTuple):
     """An accepted change."""
 
     change: str
@@ -105,16 +105,16 @@ class Growth:
         self.X, self.code = X, code
         self.max_views, self.max_clusters = max_views, max_clusters
         self.n_init, self.n_escapes = n_init, n_escapes
-        self.none = Task.of(X, (), True)
+        self.none = ViewSearch.of(X, (), True)
 
     def run(
         self, seed: np.random.SeedSequence, watch: Watch, n_jobs: int | None
-    ) -> tuple[State, list[Step]]:
+    ) -> tuple[GrowthState, list[GrowthStep]]:
         """The shortest description found, and the steps that led to it."""
         of_steps, of_search = seed.spawn(2)
         rng = np.random.default_rng(of_steps)
-        state = State(None, self.code.plain)
-        taken: list[Step] = []
+        state = GrowthState(None, self.code.plain)
+        taken: list[GrowthStep] = []
         searched: set[tuple[int, ...]] = set()
         while len(taken) < MOST_STEPS:
             shorter = self.first_shorter(state, rng, watch)
@@ -124,14 +124,14 @@ class Growth:
             if shorter is None:
                 break
             change, state = shorter
-            taken.append(Step(change, state.sizes, state.bits))
+            taken.append(GrowthStep(change, state.sizes, state.bits))
             watch.step(f"{change}: {state.sizes}", len(taken))
         watch.step("done", len(taken), len(taken))
         return state, taken
 
     def first_shorter(
-        self, state: State, rng: np.random.Generator, watch: Watch
-    ) -> tuple[str, State] | None:
+        self, state: GrowthState, rng: np.random.Generator, watch: Watch
+    ) -> tuple[str, GrowthState] | None:
         for proposal in self.proposals(state, rng):
             if watch.out_of_time():
                 return None
@@ -140,10 +140,10 @@ class Growth:
                 return proposal.change, tried
         return None
 
-    def evaluated(self, start: Start) -> State | None:
+    def evaluated(self, start: Start) -> GrowthState | None:
         """Views after the steps of Nr-Kmeans from here; None if one got lost."""
         if not start.bases:
-            return State(None, self.code.plain)
+            return GrowthState(None, self.code.plain)
         task = self.none._replace(sizes=tuple(len(centre) for centre in start.centres))
         solution = task.run(start)
         if solution.n_lost:
@@ -151,11 +151,11 @@ class Growth:
         solution = trimmed(task, solution)
         if any((counts == 0).any() for counts in solution.groups.counts):
             return None
-        return State(solution, self.code.total(solution))
+        return GrowthState(solution, self.code.total(solution))
 
     def searched(
-        self, state: State, seed: np.random.SeedSequence, watch: Watch, n_jobs: int | None
-    ) -> tuple[str, State] | None:
+        self, state: GrowthState, seed: np.random.SeedSequence, watch: Watch, n_jobs: int | None
+    ) -> tuple[str, GrowthState] | None:
         """A full search with the same numbers of clusters, if it ends in something shorter."""
         task = self.none._replace(sizes=state.sizes)
         known = [Start(state.bases, state.centres)]
@@ -166,7 +166,7 @@ class Growth:
 
     # -- changes -----------------------------------------------------------------------------------
 
-    def proposals(self, state: State, rng: np.random.Generator) -> Iterator[Proposal]:
+    def proposals(self, state: GrowthState, rng: np.random.Generator) -> Iterator[Proposal]:
         """All changes of a state, the most promising kinds first."""
         views = range(len(state.bases))
         if len(views) < self.max_views:
@@ -185,7 +185,7 @@ class Growth:
         for j in views:
             yield Proposal("view dropped", changed(state, j))
 
-    def additions(self, state: State, rng: np.random.Generator) -> Iterator[Proposal]:
+    def additions(self, state: GrowthState, rng: np.random.Generator) -> Iterator[Proposal]:
         """New views in the noise space, the one that saves most first."""
         p = self.X.shape[1]
         noise = np.eye(p)
@@ -205,7 +205,9 @@ class Growth:
                 start = with_views(Start(state.bases, state.centres), new)
                 yield Proposal("views added" if len(new) > 1 else "view added", start)
 
-    def separations(self, state: State, j: int, rng: np.random.Generator) -> Iterator[Proposal]:
+    def separations(
+        self, state: GrowthState, j: int, rng: np.random.Generator
+    ) -> Iterator[Proposal]:
         """A view split into parts that are independent of each other."""
         if state.bases[j].shape[1] < 2:
             return
@@ -225,7 +227,7 @@ class Growth:
         k = state.sizes[j]
         for fewer in range(2, math.isqrt(k) + 1):
             # The clusters may be the combinations of those of two views.
-            task = Task.of(inside, (-(-k // fewer), fewer), False)
+            task = ViewSearch.of(inside, (-(-k // fewer), fewer), False)
             seed = np.random.SeedSequence(int(rng.integers(2**62)))
             two = halving(task, SPLIT_STARTS, seed, Watch(), None)
             if not two.n_lost:
@@ -264,7 +266,7 @@ class Growth:
             k += 1
         return best
 
-    def divided(self, state: State, j: int) -> Start:
+    def divided(self, state: GrowthState, j: int) -> Start:
         """The cluster with the largest scatter in the view is cut in two."""
         labels, basis = state.solution.labels[:, j], state.bases[j]  # type: ignore[union-attr]
         inside = self.X @ basis
@@ -280,14 +282,14 @@ class Growth:
         )
         return changed(state, j, centres)
 
-    def united(self, state: State, j: int) -> Start:
+    def united(self, state: GrowthState, j: int) -> Start:
         """The two clusters that are cheapest to unite become one."""
         counts = state.solution.groups.counts[j].astype(float)  # type: ignore[union-attr]
         sums = state.centres[j] * counts[:, None]
         sums, counts = merged_pair(sums, counts, state.bases[j])
         return changed(state, j, sums / counts[:, None])
 
-    def joined(self, state: State, a: int, b: int) -> Start:
+    def joined(self, state: GrowthState, a: int, b: int) -> Start:
         """Two views become one; its clusters are their combinations, united while that saves."""
         labels = state.solution.labels[:, [a, b]]  # type: ignore[union-attr]
         basis = np.concatenate([state.bases[a], state.bases[b]], axis=1)
@@ -309,7 +311,7 @@ class Growth:
         return Start((*rest.bases, basis), (*rest.centres, best))
 
 
-def changed(state: State, j: int, centres: FloatArray | None = None) -> Start:
+def changed(state: GrowthState, j: int, centres: FloatArray | None = None) -> Start:
     """The state with other centres in view j, or without it."""
     if centres is not None:
         return Start(state.bases, (*state.centres[:j], centres, *state.centres[j + 1 :]))

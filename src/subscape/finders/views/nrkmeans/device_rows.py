@@ -27,7 +27,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 
 from .fused_kernel import PackedTable, packed_halves
 from .rotation import GramRotation, Rotation
-from .rows import Inside, Labels, Rows, Sizes, Step, transfer
+from .rows import Inside, Labels, Rows, RowsStep, Sizes, transfer
 
 __all__ = ["DeviceRows", "ViewStep", "no_labels", "product_step", "view_step"]
 
@@ -102,10 +102,10 @@ class DeviceRows(Rows):
     def no_labels(self, sizes: Sizes) -> Any:
         return no_labels(self.values, sizes)
 
-    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> Step:
+    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> RowsStep:
         labels, sums, counts, n_changed = view_step(self, *views.scoring(), sizes, old)
         parts = [slice(*ends) for ends in pairwise(np.cumsum([0, *sizes]).tolist())]
-        return Step(labels, [sums[p] for p in parts], [counts[p] for p in parts], n_changed)
+        return RowsStep(labels, [sums[p] for p in parts], [counts[p] for p in parts], n_changed)
 
     def along(self, basis: FloatArray) -> Inside:
         xp = shared_namespace(X=self.values)
@@ -115,7 +115,7 @@ class DeviceRows(Rows):
     def of_view(self, labels: Any, view: int) -> IndexArray:
         return to_numpy(labels[view, :]).astype(np.intp)
 
-    def move(self, step: Step, view: int, row: int, cluster: int) -> Step:
+    def move(self, step: RowsStep, view: int, row: int, cluster: int) -> RowsStep:
         xp = shared_namespace(X=self.values)
         values = to_numpy(self.values[row, :]).astype(np.float64)
         transfer(step, view, int(step.labels[view, row]), cluster, values)

@@ -19,7 +19,7 @@ from subscape.finders.oriented.flats import bases_of
 from .kernel import CellSums, cell_sums
 from .rotation import Bases
 from .rows import Labels, Rows, rows_of
-from .search import Start, Task
+from .search import Start, ViewSearch
 from .steps import Solution
 
 #: A direction belongs to its view if its clusters differ in it by so many times what chance gives.
@@ -28,7 +28,7 @@ BEYOND_CHANCE = 1.5
 OUTLIER_ROUNDS = 20
 
 
-class View(NamedTuple):
+class FoundView(NamedTuple):
     """One finished view."""
 
     labels: Labels
@@ -79,7 +79,7 @@ def beyond_chance(X: NDArray[np.floating] | Rows, solution: Solution) -> Bases:
     return tuple(kept)
 
 
-def trimmed(task: Task, solution: Solution) -> Solution:
+def trimmed(task: ViewSearch, solution: Solution) -> Solution:
     """The views without directions of chance, in order, settled in what is left of them."""
     best = in_order(solution)
     bases = beyond_chance(task.X, best)
@@ -98,7 +98,9 @@ def mark_outliers(X: NDArray[np.floating] | Rows, solution: Solution) -> Labels:
     rows, labels, n = rows_of(X), solution.labels.copy(), X.shape[0]
     for j, basis in enumerate(solution.bases):
         m, k = basis.shape[1], len(solution.groups.centres[j])
-        ends = rows.fold_along(lambda part, place: Ends(part.min(axis=0), part.max(axis=0)), basis)
+        ends = rows.fold_along(
+            lambda part, place: ViewEnds(part.min(axis=0), part.max(axis=0)), basis
+        )
         box = float(np.log(np.maximum(ends.high - ends.low, 1e-300)).sum())
         centres = solution.groups.centres[j] @ basis
         own, away = solution.labels[:, j], rows.row_values(np.float64)
@@ -128,14 +130,14 @@ def _mark(view: int, place: slice, normal: Any, labels: Any) -> None:
     labels[~normal, view] = -1
 
 
-class Ends:
+class ViewEnds:
     """Smallest and largest coordinates; the sum of two holds both."""
 
     def __init__(self, low: FloatArray, high: FloatArray) -> None:
         self.low, self.high = low, high
 
-    def __add__(self, other: Ends) -> Ends:
-        return Ends(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
+    def __add__(self, other: ViewEnds) -> ViewEnds:
+        return ViewEnds(np.minimum(self.low, other.low), np.maximum(self.high, other.high))
 
 
 class Away:
@@ -200,7 +202,7 @@ def inside_limit(away: Any, own: Any, limit: float, staying: IndexArray) -> Any:
     return each_row(inside, away, own, dtype=np.bool_)
 
 
-def without_lost(task: Task, solution: Solution) -> Solution:
+def without_lost(task: ViewSearch, solution: Solution) -> Solution:
     """The solution without the views that no direction was left for, settled again.
 
     Rows may differ in fewer directions than there are views.
@@ -220,10 +222,10 @@ def without_lost(task: Task, solution: Solution) -> Solution:
     return smaller.run(Start(bases, centres))
 
 
-def finished_views(solution: Solution, labels: Labels) -> list[View]:
+def finished_views(solution: Solution, labels: Labels) -> list[FoundView]:
     """The views one by one; of those with as many clusters the one that explains most first."""
     views = [
-        View(labels[:, j], basis, np.square(factor @ basis).sum(axis=0), len(factor))
+        FoundView(labels[:, j], basis, np.square(factor @ basis).sum(axis=0), len(factor))
         for j, (basis, factor) in enumerate(
             zip(solution.bases, solution.groups.factors, strict=True)
         )
@@ -234,7 +236,7 @@ def finished_views(solution: Solution, labels: Labels) -> list[View]:
     return [views[next(waiting[size])] for size in sizes]
 
 
-def clustering_of(view: View) -> SubspaceClustering:
+def clustering_of(view: FoundView) -> SubspaceClustering:
     """The clusters of a view, numbered by their first rows, each in the subspace of the view."""
     first = first_rows(view.labels, view.size)
     used = np.flatnonzero(first < len(view.labels))

@@ -18,7 +18,7 @@ from subscape.finders.views.finder import Searched, ViewFinder
 from .finish import in_order, trimmed, without_lost
 from .request import asked_sizes, check_views, checked_start
 from .rows import rows_of
-from .search import SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER, Start, Task, search
+from .search import SEARCH_ROWS, SEARCH_ROWS_PER_CLUSTER, Start, ViewSearch, search
 
 
 class NrKMeans(ViewFinder):
@@ -88,6 +88,12 @@ class NrKMeans(ViewFinder):
         space.
     n_iter_ : int
         Steps of the winning start.
+
+    See Also
+    --------
+    AutoNR : Finds the numbers.
+    SubKMeans : One clustering and its subspace.
+    subscape.plots.ViewsDisplay : The views as a picture.
 
     Notes
     -----
@@ -221,7 +227,7 @@ class NrKMeans(ViewFinder):
         searched = self._searched(X, of_rows)
         rows = rows_of(searched.X)
         rows.out_of_time = watch.out_of_time
-        task = Task.of(rows, sizes, self._has_noise(), self.max_iter)
+        task = ViewSearch.of(rows, sizes, self._has_noise(), self.max_iter)
         if self.init is None:
             limits = self.n_init, self.n_escapes
             best = search(task, searched.sample, *limits, of_search, watch, self.n_jobs)
@@ -234,7 +240,7 @@ class NrKMeans(ViewFinder):
         best = trimmed(task, best) if by_chance else in_order(best)
         return self._found(searched, best, self.noise)
 
-    def _given_start(self, task: Task, searched: Searched) -> Start:
+    def _given_start(self, task: ViewSearch, searched: Searched) -> Start:
         """The start given as ``init``, in the units of the search."""
         if searched.lift is not None or task.X.shape[1] != len(self._middle):
             raise SubscapeError(

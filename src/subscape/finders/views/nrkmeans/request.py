@@ -11,7 +11,7 @@ import numpy as np
 from subscape.arrays.blocks import Blocks, as_blocks
 from subscape.core.errors import SubscapeError, count
 from subscape.core.types import FloatArray, IntArray
-from subscape.finders.oriented.between import leading_directions
+from subscape.finders.oriented.centre_directions import leading_directions
 
 from .finish import chance_edge
 from .kernel import cell_sums

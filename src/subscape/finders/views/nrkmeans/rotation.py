@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy.linalg.lapack import dsyevd
 
 from subscape.core.types import BoolArray, FloatArray, IntArray
-from subscape.finders.oriented.between import leading_directions
+from subscape.finders.oriented.centre_directions import leading_directions
 
 Bases = tuple[FloatArray, ...]
 
@@ -27,7 +27,7 @@ ROUNDING = 1e-13
 SQUARED = 1e-6
 
 
-class Groups(NamedTuple):
+class ViewGroups(NamedTuple):
     """What the rows of each cluster of each view add up to."""
 
     centres: tuple[FloatArray, ...]
@@ -37,12 +37,12 @@ class Groups(NamedTuple):
     """(k_j, p) centres times the root of the count: U_j."""
 
 
-def summed_up(sums: Sequence[FloatArray], counts: Sequence[IntArray]) -> Groups:
+def summed_up(sums: Sequence[FloatArray], counts: Sequence[IntArray]) -> ViewGroups:
     """Centres out of the sums of the rows of each cluster."""
     roots = [np.sqrt(np.maximum(count, 1))[:, None] for count in counts]
     factors = tuple(total / root for total, root in zip(sums, roots, strict=True))
     centres = tuple(factor / root for factor, root in zip(factors, roots, strict=True))
-    return Groups(centres, tuple(counts), factors)
+    return ViewGroups(centres, tuple(counts), factors)
 
 
 def explained_scatter(bases: Bases, factors: tuple[FloatArray, ...]) -> float:
@@ -126,7 +126,7 @@ class Rotation:
         turning: bool = True,
     ) -> None:
         self.bases, self._centres = bases, centres
-        self._groups = Groups((), (), ())
+        self._groups = ViewGroups((), (), ())
         self._settings = noise, least, turning
 
     def scoring(self) -> tuple[FloatArray, FloatArray]:
@@ -141,7 +141,7 @@ class Rotation:
         if turning:
             self.bases = turn(self.bases, self._groups.factors, noise, least)
 
-    def result(self) -> tuple[Bases, Groups]:
+    def result(self) -> tuple[Bases, ViewGroups]:
         """Where the last update left the views, and what it was told."""
         return self.bases, self._groups
 
@@ -221,7 +221,7 @@ class GramRotation(Rotation):
         self._weights = every[:p] @ (-2.0 * centres).T
         self._offsets = np.einsum("ij,ij->i", centres, centres)
 
-    def result(self) -> tuple[Bases, Groups]:
+    def result(self) -> tuple[Bases, ViewGroups]:
         """Where the last update left the views, turned once more with all digits."""
         noise, least, turning = self._settings
         groups = summed_up(*self._totals)

@@ -19,7 +19,7 @@ from subscape.arrays.row_values import entry, put_entry
 from subscape.core.types import FloatArray, IndexArray, IntArray
 
 from .kernel import CellSums, cell_sums, nearest_in_views
-from .rotation import Bases, Groups, Rotation, summed_up
+from .rotation import Bases, Rotation, ViewGroups, summed_up
 
 Labels = NDArray[np.int32]
 Sizes = tuple[int, ...]
@@ -32,7 +32,7 @@ BLOCK_ROWS = 4096
 MOST_CELLS = 1024
 
 
-class Step(NamedTuple):
+class RowsStep(NamedTuple):
     """Where the rows went in one pass, and what they add up to."""
 
     labels: Any
@@ -67,7 +67,7 @@ class Rows(ABC):
         """Labels before the first step."""
 
     @abstractmethod
-    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> Step:
+    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> RowsStep:
         """Give every row to the nearest centre of every view, and sum the rows of each cluster."""
 
     @abstractmethod
@@ -103,7 +103,7 @@ class Rows(ABC):
         return [np.square(inside).sum(axis=0) for basis in bases for _, inside in self.along(basis)]
 
     @abstractmethod
-    def move(self, step: Step, view: int, row: int, cluster: int) -> Step:
+    def move(self, step: RowsStep, view: int, row: int, cluster: int) -> RowsStep:
         """The step with a row in another cluster of a view; may change what it was given."""
 
     def of_view(self, labels: Any, view: int) -> NDArray[np.signedinteger]:
@@ -167,7 +167,7 @@ class BlockRows(Rows):
     def block_rows(self) -> int:
         return self._blocks.block_rows
 
-    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> Step:
+    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> RowsStep:
         by = Scoring.of(views, sizes, self.dtype)
         labels = self._blocks.row_values(old.dtype, -1, (len(sizes),))
 
@@ -178,7 +178,7 @@ class BlockRows(Rows):
             return sums_of_rows(block, found, sizes), int(np.count_nonzero(found != old))
 
         parts, n_changed = self.fold(one, reads=(old,), writes=(labels,))
-        return Step(labels, *by_view(parts, sizes), n_changed)
+        return RowsStep(labels, *by_view(parts, sizes), n_changed)
 
     def along(self, basis: FloatArray) -> Inside:
         raise NotImplementedError("rows that are read in blocks are passed over by fold_along")
@@ -204,7 +204,7 @@ class BlockRows(Rows):
         )
         return np.split(squares, np.cumsum([basis.shape[1] for basis in bases])[:-1])
 
-    def move(self, step: Step, view: int, row: int, cluster: int) -> Step:
+    def move(self, step: RowsStep, view: int, row: int, cluster: int) -> RowsStep:
         alone = _Lifted(
             lambda block, rows: block[row - rows.start].astype(np.float64), self._lift, self.dtype
         )
@@ -246,18 +246,20 @@ class ArrayRows(Rows):
     def no_labels(self, sizes: Sizes) -> Labels:
         return np.full((len(self.values), len(sizes)), -1, dtype=np.int32)
 
-    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> Step:
+    def assign(self, views: Rotation, sizes: Sizes, old: Any) -> RowsStep:
         labels = nearest(self.values, Scoring.of(views, sizes, self.dtype))
         n_changed = int(np.count_nonzero(labels != old))
         if n_changed == 0:
-            return Step(labels, [], [], 0)
-        return Step(labels, *by_view(sums_of_rows(self.values, labels, sizes), sizes), n_changed)
+            return RowsStep(labels, [], [], 0)
+        return RowsStep(
+            labels, *by_view(sums_of_rows(self.values, labels, sizes), sizes), n_changed
+        )
 
     def along(self, basis: FloatArray) -> Inside:
         inside = np.asarray(self.values @ basis.astype(self.dtype), dtype=np.float64)
         return [(slice(0, len(inside)), inside)]
 
-    def move(self, step: Step, view: int, row: int, cluster: int) -> Step:
+    def move(self, step: RowsStep, view: int, row: int, cluster: int) -> RowsStep:
         step.labels[row, view] = cluster
         sizes = tuple(len(counts) for counts in step.counts)
         # Summed anew: a sum that a row is taken from would lose digits.
@@ -270,7 +272,7 @@ def rows_of(X: NDArray[np.floating] | Rows) -> Rows:
     return ArrayRows(X) if isinstance(X, np.ndarray) else X
 
 
-def transfer(step: Step, view: int, old: int, new: int, values: FloatArray) -> None:
+def transfer(step: RowsStep, view: int, old: int, new: int, values: FloatArray) -> None:
     """Take a row out of the sums of a cluster and add it to those of another one."""
     sums, counts = step.sums[view], step.counts[view]
     sums[old] -= values
@@ -339,7 +341,7 @@ def by_view(
     return [cube.sum(axis=rest) for rest in others], [cubed.sum(axis=rest) for rest in others]
 
 
-def group(X: NDArray[np.floating], labels: Labels, sizes: tuple[int, ...]) -> Groups:
+def group(X: NDArray[np.floating], labels: Labels, sizes: tuple[int, ...]) -> ViewGroups:
     """Centres and counts of all clusters, from one pass over the rows."""
     return summed_up(*by_view(sums_of_rows(X, labels, sizes), sizes))
 

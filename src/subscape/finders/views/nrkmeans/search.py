@@ -47,7 +47,7 @@ IMPROVEMENT = 1e-7
 NOTHING = 1e-10
 
 
-class Task(NamedTuple, Generic[Table_co]):
+class ViewSearch(NamedTuple, Generic[Table_co]):
     """What is looked for, and in which table."""
 
     X: Table_co
@@ -57,8 +57,8 @@ class Task(NamedTuple, Generic[Table_co]):
     max_iter: int
 
     @staticmethod
-    def of(X: Table, sizes: Sequence[int], noise: bool, max_iter: int = 300) -> Task[Table]:
-        return Task(X, tuple(sizes), noise, NOTHING * rows_of(X).square, max_iter)
+    def of(X: Table, sizes: Sequence[int], noise: bool, max_iter: int = 300) -> ViewSearch[Table]:
+        return ViewSearch(X, tuple(sizes), noise, NOTHING * rows_of(X).square, max_iter)
 
     def run(self, start: Start, max_iter: int | None = None, turning: bool = True) -> Solution:
         steps = self.max_iter if max_iter is None else min(max_iter, self.max_iter)
@@ -70,7 +70,7 @@ class Task(NamedTuple, Generic[Table_co]):
 
 
 #: Starts and escapes look at rows in memory.
-SearchTask = Task[Values]
+SearchTask = ViewSearch[Values]
 
 
 class Start(NamedTuple):
@@ -85,7 +85,7 @@ class Start(NamedTuple):
 
 
 def search(
-    task: Task[Any],
+    task: ViewSearch[Any],
     sample: FloatArray,
     n_init: int,
     n_escapes: int,
@@ -98,7 +98,7 @@ def search(
 
     Parameters
     ----------
-    task : Task
+    task : ViewSearch
     sample : (at most n, p) array
         The rows to search, in float64: in lower precision another path might be taken.
     n_init : int
@@ -110,7 +110,7 @@ def search(
         Starts that are tried as well.
     """
     of_starts, of_escapes = seed.spawn(2)
-    small = Task.of(sample, task.sizes, task.noise, task.max_iter)
+    small = ViewSearch.of(sample, task.sizes, task.noise, task.max_iter)
     best = halving(small, n_init, of_starts, watch, n_jobs, known)
     best = escape(small, best, n_escapes, np.random.default_rng(of_escapes), watch)
     same = len(sample) == task.X.shape[0] and task.X.dtype == sample.dtype

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from subscape.arrays.row_values import Farthest, equal_rows
 from subscape.core.types import FloatArray
 
-from .rotation import Bases, Groups, explained_scatter, summed_up
-from .rows import Labels, Rows, Step, rows_of
+from .rotation import Bases, ViewGroups, explained_scatter, summed_up
+from .rows import Labels, Rows, RowsStep, rows_of
 
 
 class Solution(NamedTuple):
@@ -25,7 +25,7 @@ class Solution(NamedTuple):
     """(n, S) cluster of each row in each view."""
     bases: Bases
     """(p, m_j) orthonormal directions of each view, orthogonal to those of the others."""
-    groups: Groups
+    groups: ViewGroups
     explained: float
     """Scatter between clusters, summed over views: total scatter less the cost."""
     n_iter: int
@@ -93,7 +93,7 @@ def iterate(
     return Solution(rows.in_memory(labels), bases, groups, explained, n_iter, converged)
 
 
-def refill(rows: Rows, step: Step, bases: Bases) -> Step:
+def refill(rows: Rows, step: RowsStep, bases: Bases) -> RowsStep:
     """Give every empty cluster the row that is farthest from its centre in that view."""
     for view, basis in enumerate(bases):
         for empty in np.flatnonzero(step.counts[view] == 0):
@@ -104,7 +104,7 @@ def refill(rows: Rows, step: Step, bases: Bases) -> Step:
     return step
 
 
-def farthest(rows: Rows, step: Step, view: int, basis: FloatArray) -> int:
+def farthest(rows: Rows, step: RowsStep, view: int, basis: FloatArray) -> int:
     """The row that is farthest from its centre, of clusters with several; -1 if none is away."""
     counts, own = step.counts[view], rows.of_view(step.labels, view)
     centres = summed_up([step.sums[view]], [counts]).centres[0] @ basis

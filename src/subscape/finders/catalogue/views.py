@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .entry import Entry
+from .trial import UNHURRIED, Trial
 
 _views = partial(
     Entry, home="subscape.finders.views", role="views", kind="oriented", takes=("given",)
@@ -31,6 +32,7 @@ VIEWS = (
         partitions=True, predict=True,
         published={"n_escapes": 0},
         ours={"n_escapes": ()},
+        trials=(Trial("views", 0, UNHURRIED, columns="directions", width=(2, None)),),
     ),
     _views(
         "NrKMeans",
@@ -42,6 +44,10 @@ VIEWS = (
         needs=("k",), partitions=True, predict=True,
         published={"n_escapes": 0, "search_rows": None, "noise_space": "rank"},
         ours={"n_escapes": (), "search_rows": (), "noise_space": (), "noise": ()},
+        trials=(
+            Trial("views", 1, parameters={"n_init": 8, "n_escapes": 0}, numbers="n_clusters",
+                  columns="directions", width=(2, None)),
+        ),
     ),
 )  # fmt: skip
 

@@ -72,6 +72,11 @@ def model_explorer(
         is none, the one after which the mean falls most: list numbers of clusters in increasing
         order. (The rule is ours; the paper leaves it to the eye.)
 
+    See Also
+    --------
+    resampling_stability : By distances of clusterings.
+    lange_stability : Halves of the rows.
+
     References
     ----------
     .. [1] A. Ben-Hur, A. Elisseeff, I. Guyon, "A stability based method for discovering structure
@@ -168,6 +173,11 @@ def levine_domany(
     StabilityCurve
         ``details`` has "local_maximum", 1 where a setting is one (along the grid). The largest of
         them is chosen. Noise rows are together with none.
+
+    See Also
+    --------
+    resampling_stability : By distances of clusterings.
+    model_explorer : Pairs of samples.
 
     References
     ----------

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from subscape.exploration.asked import with_asked
 from subscape.exploration.levels import Merge
+from subscape.exploration.requested_groups import with_asked
 from subscape.exploration.study import load_study
 
 from .conftest import small_job

@@ -22,7 +22,7 @@ COSTS = (0.5, 1.0, PARAMETER_COST, PARAMETER_COST, PARAMETER_COST)
 MOST_STEPS = 30
 
 
-class Settled(NamedTuple):
+class FlatClusters(NamedTuple):
     """Labels (-1 noise), the dimension of each cluster's flat, and the nats it all takes."""
 
     labels: IndexArray
@@ -30,14 +30,14 @@ class Settled(NamedTuple):
     nats: float
 
 
-def settled(
+def refine_flats(
     X: FloatArray,
     labels: IndexArray,
     describe: Description,
     *,
     min_size: int = 2,
     watch: Watch | None = None,
-) -> Settled:
+) -> FlatClusters:
     """Join, move, drop: shorten the description of the rows until nothing helps.
 
     Parameters
@@ -55,16 +55,16 @@ def settled(
     """
     for cost in COSTS:
         before = labels
-        labels = without_small(merged(X, labels, describe, cost), min_size)
-        labels = without_small(moved(X, labels, describe, cost), min_size)
+        labels = drop_small_clusters(merge_flats(X, labels, describe, cost), min_size)
+        labels = drop_small_clusters(reassign_rows(X, labels, describe, cost), min_size)
         settles = cost == PARAMETER_COST and np.array_equal(labels, before)
         if settles or (watch is not None and watch.out_of_time()):
             break
     dims = describe.clusters(Moments.of(X, labels)).dims
-    return Settled(labels, dims, describe.total(X, labels))
+    return FlatClusters(labels, dims, describe.total(X, labels))
 
 
-def without_small(labels: IndexArray, min_size: int) -> IndexArray:
+def drop_small_clusters(labels: IndexArray, min_size: int) -> IndexArray:
     """Clusters with fewer rows than this become noise; the others keep their order."""
     sizes = np.bincount(labels[labels >= 0])
     large = sizes >= max(1, min_size)
@@ -72,7 +72,7 @@ def without_small(labels: IndexArray, min_size: int) -> IndexArray:
     return number[labels]
 
 
-def merged(
+def merge_flats(
     X: FloatArray, labels: IndexArray, describe: Description, cost: float = PARAMETER_COST
 ) -> IndexArray:
     """Join two clusters as long as the description gets shorter; then give up clusters as noise.
@@ -120,7 +120,7 @@ def merged(
         name[name == left[worst]] = -1
         noise = larger[worst]
         left = np.delete(left, worst)
-    return without_small(np.append(name, -1)[labels], 1)
+    return drop_small_clusters(np.append(name, -1)[labels], 1)
 
 
 def _partners(moments: Moments) -> BoolArray:
@@ -137,7 +137,7 @@ def _partners(moments: Moments) -> BoolArray:
     return close | close.T
 
 
-def moved(
+def reassign_rows(
     X: FloatArray, labels: IndexArray, describe: Description, cost: float = PARAMETER_COST
 ) -> IndexArray:
     """Put every row into the cluster, or the noise, where it is most likely; until none moves."""
@@ -166,7 +166,7 @@ def moved(
         costs -= np.log(sizes / n)
         nearest = costs.argmin(axis=1)
         nearest[nearest == k] = -1
-        nearest = without_small(nearest, 1)
+        nearest = drop_small_clusters(nearest, 1)
         if np.array_equal(nearest, labels):
             break
         labels = nearest

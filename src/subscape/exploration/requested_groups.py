@@ -15,7 +15,7 @@ from subscape.parallel.threads import one_thread
 from .assembly import AssessedView, make_view, rows_shown
 from .candidates import groups_rows
 from .information import canonical
-from .plan import Entry, seed_of
+from .plan import Entry, seed_of, tried_entries
 from .study import Study
 from .views import Consensus
 
@@ -84,13 +84,7 @@ def _cut(job: Exploration, study: Study, n_clusters: int) -> tuple[IntArray | No
 
 def _found(job: Exploration, n_clusters: int) -> tuple[IntArray, str, str]:
     """The clearest that the finders give with this number: labels, finder, and its title."""
-    entries = [
-        Entry("KMeans", {"n_clusters": n_clusters, "n_init": 5}),
-        Entry("SubKMeans", {"n_clusters": n_clusters, "n_init": 3}),
-        Entry("LAC", {"n_clusters": n_clusters, "n_init": 3}),
-        Entry("GaussianMixture", {"n_components": n_clusters, "covariance_type": "diag",
-                                  "reg_covar": 1e-3}),
-    ]  # fmt: skip
+    entries = tried_entries("asked", [n_clusters], (*job.Z.shape, 0))
     best: tuple[float, IntArray, Entry] | None = None
     for place, entry in enumerate(entries):
         finder = entry.make()

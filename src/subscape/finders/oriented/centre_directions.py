@@ -26,7 +26,7 @@ def leading_directions(factor: FloatArray, least: float = 0.0) -> FloatArray:
     Examples
     --------
     >>> import numpy as np
-    >>> from subscape.finders.oriented.between import leading_directions
+    >>> from subscape.finders.oriented.centre_directions import leading_directions
     >>> np.abs(leading_directions(np.array([[3.0, 0.0, 0.0], [-3.0, 0.0, 0.0]]))).tolist()
     [[1.0], [0.0], [0.0]]
     """
