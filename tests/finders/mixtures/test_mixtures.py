@@ -370,6 +370,16 @@ def test_a_singular_component(finder):
 
 
 @pytest.mark.parametrize("finder", ALL)
+def test_as_many_clusters_as_rows(finder):
+    """A single row has no spread: one cluster, and a sentence."""
+    X = np.random.default_rng(0).normal(size=(3, 50))
+    with pytest.warns(DroppedClusterWarning, match="1 cluster instead of 3"):
+        found = finder(3, random_state=0).fit(X)
+    assert found.labels_.tolist() == [0, 0, 0]
+    assert np.isfinite(found.log_likelihood_)
+
+
+@pytest.mark.parametrize("finder", ALL)
 def test_constant_columns_and_new_rows(finder):
     X, *_ = mixture(120, 5, (1, 1), seed=8)
     X = np.insert(X, 2, 7.0, axis=1)

@@ -545,7 +545,7 @@ def maximise(
         history = list(start.history[:-1])
     else:
         sizes = start.sum(axis=0)
-        start = start[:, sizes >= LEAST_ROWS] if (sizes < LEAST_ROWS).any() else start
+        start = start[:, _enough(sizes)] if (sizes < LEAST_ROWS).any() else start
         lost, history = len(sizes) - start.shape[1], []
         moments = rows.moments(start, None)
         log_weights = _log_weights(moments)
@@ -561,7 +561,7 @@ def maximise(
         sizes = memberships.sum(axis=0)
         if (sizes < LEAST_ROWS).any() and len(components) > 1:
             # A component without rows is given up; the others share its weight.
-            keep = np.flatnonzero(sizes >= LEAST_ROWS)
+            keep = _enough(sizes)
             lost += len(components) - len(keep)
             components = [components[k] for k in keep]
             log_weights = log_weights[keep] - logsumexp(log_weights[keep])
@@ -574,6 +574,12 @@ def maximise(
         components, log_weights, memberships, total,
         _n_parameters(components, model), history, converged, lost,
     )  # fmt: skip
+
+
+def _enough(sizes: FloatArray) -> IndexArray:
+    """Components with enough rows, or the largest one."""
+    keep = np.flatnonzero(sizes >= LEAST_ROWS)
+    return keep if len(keep) else np.array([int(sizes.argmax())])
 
 
 def _n_parameters(components: list[Any], model: Any) -> float:

@@ -11,15 +11,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from subscape.arrays.kmeans_starts import kmeans_labels
 from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.threads import one_thread
 
 #: Graphs up to this size are decomposed directly, larger ones by iteration.
 EXACT_UP_TO = 300
+#: Up to so many rows times groups k-means is done by a kernel, beyond by scikit-learn, which takes
+#: longer to begin but less for each row.
+FEW_CELLS = 5000
+#: Rounds of k-means, at most.
+KMEANS_ROUNDS = 100
 #: Steps of the walk that finds rows nobody needs.
 WALK = 100
 #: More clusters than this are not looked for by the eigengap.
@@ -28,8 +35,10 @@ MOST_BY_GAP = 20
 CLEAR_GAP = 0.5
 
 
-def affinity(coefficients: sparse.csr_array, scaled: bool = True) -> sparse.csr_array:
-    """Symmetric weights ``|C| + |C|^T``; ``scaled``: the largest of each row counts 1 first.
+def affinity(coefficients: sparse.csr_array, scaled: str | None = "max") -> sparse.csr_array:
+    """Symmetric weights ``|C| + |C|^T``.
+
+    ``scaled``: "max", the largest of each row counts 1 first; "l2", rows have length 1 first.
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -39,8 +48,11 @@ def affinity(coefficients: sparse.csr_array, scaled: bool = True) -> sparse.csr_
     """
     weights = sparse.csr_array(abs(coefficients))
     if scaled:
-        largest = weights.max(axis=1).toarray().ravel()
-        factor = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
+        if scaled == "max":
+            size = weights.max(axis=1).toarray().ravel()
+        else:
+            size = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
+        factor = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
         weights = sparse.csr_array(sparse.diags_array(factor) @ weights)
     return sparse.csr_array(weights + weights.T)
 
@@ -80,7 +92,12 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(
-    weights: sparse.csr_array, k: int, regularization: float, rng: np.random.Generator
+    weights: sparse.csr_array,
+    k: int,
+    regularization: float,
+    rng: np.random.Generator,
+    *,
+    precise: bool = True,
 ) -> Spectrum:
     """Leading eigenvectors of the normalised graph.
 
@@ -94,6 +111,8 @@ def spectrum(
         are never spelled out.
     rng : Generator
         For the vector that the iteration starts from.
+    precise : bool
+        Eigenvalues to about eight digits rather than five, in large graphs.
 
     Examples
     --------
@@ -123,8 +142,8 @@ def spectrum(
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
         try:
             values, vectors = eigsh(
-                operator, k, which="LA", v0=rng.random(n) + 0.5, ncv=min(n, max(4 * k, 32)),
-                tol=1e-6,
+                operator, k, which="LA", v0=rng.random(n) + 0.5, ncv=min(n, max(3 * k, 20)),
+                tol=1e-4 if precise else 1e-3,
             )  # fmt: skip
         except ArpackNoConvergence:
             start = np.linalg.qr(rng.normal(size=(n, k)))[0]
@@ -178,9 +197,49 @@ def parts(vectors: FloatArray, k: int, n_init: int, rng: np.random.Generator) ->
     places = vectors[:, :k]
     lengths = np.linalg.norm(places, axis=1, keepdims=True)
     places = places / np.where(lengths > 0, lengths, 1.0)
+    if len(places) * k <= FEW_CELLS:
+        starts = kmeans_labels(places, np.full(n_init, k), rng.random((n_init, k)), KMEANS_ROUNDS)
+        return np.asarray(min(starts, key=lambda labels: spread_within(places, labels)), np.intp)
     state = int(rng.integers(2**31 - 1))
     with warnings.catch_warnings(), one_thread():
         # Fewer distinct places than groups: fewer groups, which the caller says in its own words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(min(k, len(places)), n_init=n_init, random_state=state).fit(places)
     return np.asarray(found.labels_, np.intp)
+
+
+def spread_within(Z: FloatArray, labels: IndexArray) -> float:
+    """Sum of squared distances from the means of the groups, of rows of length 1."""
+    sums = np.zeros((int(labels.max()) + 1, Z.shape[1]))
+    for j, column in enumerate(Z.T):
+        sums[:, j] = np.bincount(labels, column, minlength=len(sums))
+    sizes = np.maximum(np.bincount(labels), 1)
+    return float(len(Z) - (np.square(sums).sum(axis=1) / sizes).sum())
+
+
+def are_components(graph: sparse.csr_array, labels: IndexArray) -> bool:
+    """Whether groups are just the parts of a graph that hang together.
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from subscape.finders.selfexpression.affinity import are_components
+    >>> two = sparse.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> are_components(two, np.array([1, 1, 0, 0])), are_components(two, np.array([0, 0, 0, 0]))
+    (True, False)
+    """
+    return same_parts(connected_components(graph, directed=False)[1], labels)
+
+
+def same_parts(a: IndexArray, b: IndexArray) -> bool:
+    """Whether two labellings are the same but for the numbers.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.affinity import same_parts
+    >>> same_parts(np.array([0, 0, 1]), np.array([2, 2, -1]))
+    True
+    """
+    first, second = (np.unique(each, return_inverse=True)[1] for each in (a, b))
+    number = int(first.max(initial=-1)) + 1
+    if number != int(second.max(initial=-1)) + 1:
+        return False
+    return len(np.unique(first * number + second)) == number
