@@ -19,6 +19,7 @@ from subscape.finders.mixtures.components import (
     Flat,
     FlatModel,
     begun,
+    likely_dims,
     many_log_densities,
 )
 from subscape.finders.mixtures.hddc import MODELS
@@ -214,6 +215,15 @@ def test_a_sketch_of_wide_tables_has_the_leading_directions():
         np.testing.assert_allclose(sketch.values[:3], values[:3], rtol=1e-3)
         assert np.linalg.svd(sketch.vectors[:, :3].T @ basis)[1].min() > 0.999
         assert sketch.values.sum() == pytest.approx(moments.totals[k])
+
+
+@pytest.mark.parametrize("dim", [3, 9, 25])
+def test_dimensions_are_those_of_all_eigenvalues(dim):
+    """Few by a sketch, many by a decomposition."""
+    X, *_ = mixture(600, 150, (dim,), seed=0)
+    moments = RowMoments(Products(Table(X - X.mean(axis=0))), np.ones((600, 1)))
+    scores = bic_scores(moments[0].eigenvalues, 600, 150)
+    assert likely_dims(moments, FlatModel(how="bic")) == [scores.argmin()] == [dim]
 
 
 def test_many_dimensions_are_not_taken_from_a_sketch():

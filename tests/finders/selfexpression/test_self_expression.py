@@ -152,13 +152,6 @@ def test_parts_are_the_same_only_if_all_rows_agree():
     assert not graphs.same_parts(one, np.array([0, 1, 1, 1, 2]))
 
 
-def test_scaled_rows_of_the_graph():
-    links = sparse.csr_array(np.array([[0.0, 3.0, -4.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]))
-    np.testing.assert_allclose(graphs.affinity(links, "l2").toarray()[0], [0, 0.6, 0.8])
-    np.testing.assert_allclose(graphs.affinity(links, "max").toarray()[0], [0, 0.75, 1])
-    np.testing.assert_allclose(graphs.affinity(links, None).toarray()[0], [0, 3, 4])
-
-
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.8, 0.3])
 @pytest.mark.parametrize("active", [3, 10, 100])
 def test_elastic_nets_of_active_sets_are_those_over_all_rows(l1_ratio, active):

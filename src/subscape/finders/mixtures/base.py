@@ -24,11 +24,11 @@ from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch, best_few_of, by_first_row
-from subscape.finders.oriented.flats import Flat, fitted_flat, squared_residuals
+from subscape.finders.oriented.flats import Flat, squared_residuals
 from subscape.finders.sampling import child_after, rows_to_search
 from subscape.parallel.threads import one_thread
 
-from .components import LOG_2PI, Component, many_log_densities
+from .components import LOG_2PI, Component, likely_dims, many_log_densities
 from .moments import ManyMoments, Moments, Products, RowMoments, Table
 
 #: Variances are at least this share of the table's mean variance.
@@ -144,7 +144,8 @@ class MixtureFinder(SubspaceFinder):
         holes = np.isnan(searched).any()
         filled = np.where(np.isnan(searched), 0.0, searched) if holes else searched
         rows: Rows = MissingRows(searched) if holes else PlainRows(searched)
-        floor = SMALLEST_SHARE * max(float(np.nanmean(np.nanvar(searched, axis=0))), 1e-300)
+        variances = np.nanvar(searched, axis=0) if holes else searched.var(axis=0)
+        floor = SMALLEST_SHARE * max(float(np.nanmean(variances)), 1e-300)
         fits: dict[tuple[int, str], Fit] = {}
         models = {}
         for k, (name, model) in product(numbers, self._models(floor)):
@@ -196,9 +197,7 @@ class MixtureFinder(SubspaceFinder):
             for _ in range(RECHOICES):
                 if watch.out_of_time():
                     break
-                moments = rows.moments(best.memberships, best.components)
-                spectra = [each.eigenvalues for each in moments]
-                dims = model.dims(spectra, moments.sizes, moments.n_features)
+                dims = likely_dims(rows.moments(best.memberships, best.components), model)
                 same = dims == [each.dim for each in best.components]
                 if same and not model.gains_from_new_starts:
                     break
@@ -504,7 +503,8 @@ def seed_flats(X: FloatArray, k: int, rng: np.random.Generator) -> list[Flat]:
             rows = np.argpartition(column, number - 1)[:number]
         else:
             rows = rng.choice(len(X), size=min(len(X), dim + 1), replace=False)
-        flats.append(fitted_flat(X[rows], dim))
+        near = Moments.of(X[rows], np.ones(len(rows)))
+        flats.append(Flat(near.mean, near.leading(dim)[1]))
     return flats
 
 

@@ -328,6 +328,19 @@ def begun(
     return spectra, wanted
 
 
+def likely_dims(moments: ManyMoments, model: FlatModel | FactorModel) -> list[int]:
+    """The dimensions that a model chooses, by all eigenvalues unless a sketch says very few."""
+    p, sizes = moments.n_features, moments.sizes
+    if model.how == "bic":
+        spectra = moments.spectra()
+        dims = model.dims([each.values for each in spectra], sizes, p)
+        if all(
+            each.is_exact or 2 * d <= each.n_sure for d, each in zip(dims, spectra, strict=True)
+        ):
+            return dims
+    return model.dims([each.eigenvalues for each in moments], sizes, p)
+
+
 def _padded(basis: FloatArray, d: int) -> FloatArray:
     """A basis of d directions; those that the rows don't have are any."""
     p, have = basis.shape

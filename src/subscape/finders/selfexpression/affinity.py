@@ -35,10 +35,8 @@ MOST_BY_GAP = 20
 CLEAR_GAP = 0.5
 
 
-def affinity(coefficients: sparse.csr_array, scaled: str | None = "max") -> sparse.csr_array:
-    """Symmetric weights ``|C| + |C|^T``.
-
-    ``scaled``: "max", the largest of each row counts 1 first; "l2", rows have length 1 first.
+def affinity(coefficients: sparse.csr_array, scaled: bool = True) -> sparse.csr_array:
+    """Symmetric weights ``|C| + |C|^T``; ``scaled``: the largest of each row counts 1 first.
 
     >>> import numpy as np
     >>> from scipy import sparse
@@ -48,11 +46,8 @@ def affinity(coefficients: sparse.csr_array, scaled: str | None = "max") -> spar
     """
     weights = sparse.csr_array(abs(coefficients))
     if scaled:
-        if scaled == "max":
-            size = weights.max(axis=1).toarray().ravel()
-        else:
-            size = np.sqrt(np.asarray(weights.multiply(weights).sum(axis=1)).ravel())
-        factor = np.divide(1.0, size, out=np.zeros_like(size), where=size > 0)
+        largest = weights.max(axis=1).toarray().ravel()
+        factor = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
         weights = sparse.csr_array(sparse.diags_array(factor) @ weights)
     return sparse.csr_array(weights + weights.T)
 

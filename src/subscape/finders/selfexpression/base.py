@@ -67,8 +67,8 @@ class SelfExpressionFinder(SubspaceFinder):
     _streams = True
     _tells_two_rows = True
     _beside = ("labels_", "centres_")
-    #: What counts 1 in the graph: the largest coefficient of each row, or its length ("l2").
-    _scaled_rows: ClassVar[str | None] = "max"
+    #: The largest coefficient of each row counts 1 in the graph.
+    _scaled_rows: ClassVar[bool] = True
 
     #: Constraints of the parameters that all have.
     _shared_constraints: ClassVar[dict[str, list[Any]]] = {

@@ -93,8 +93,8 @@ class EnSC(SelfExpressionFinder):
       (``search_rows=None``), the refinement (``refine=False``), ``noise``, and the flats
       (``flat_dim``) are additions. So are
       ``affine``, which appends a constant column to the centred rows, and ``n_nonzero``.
-    - Always: the coefficients of each row have length 1 in the graph, as in the authors' program;
-      solutions are found by coordinate descent, to three digits.
+    - Always: the largest coefficient of each row counts 1 in the graph; solutions are found by
+      coordinate descent, to three digits.
 
     References
     ----------
@@ -114,7 +114,6 @@ class EnSC(SelfExpressionFinder):
     True
     """
 
-    _scaled_rows = "l2"
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SelfExpressionFinder._shared_constraints,
         "l1_ratio": [Interval(Real, 0, 1, closed="right")],

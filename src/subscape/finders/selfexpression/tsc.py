@@ -101,7 +101,7 @@ class TSC(SelfExpressionFinder):
     True
     """
 
-    _scaled_rows = None
+    _scaled_rows = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **SelfExpressionFinder._shared_constraints,
