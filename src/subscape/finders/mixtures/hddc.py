@@ -98,7 +98,8 @@ class HDDC(MixtureFinder):
       are soft clusterings (``assignment``) and missing values.
     - Always: the dimensions are chosen when a start begins and again after convergence, not in
       every step, so that the log-likelihood never falls; directions are improved in every step by
-      the best ones within the old ones and what the covariance makes of them. The models with
+      the best ones within the old ones and what the covariance makes of them. Starts on wide
+      tables take few directions (up to 10) from a sketch of the covariance. The models with
       common directions (AjBQD, ABQD) are left out.
 
     References

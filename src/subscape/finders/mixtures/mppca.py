@@ -85,7 +85,8 @@ class MPPCA(MixtureFinder):
       sample of long tables (``search_rows=None`` as published), many starts (``n_init=1``), soft
       clusterings (``assignment``) and missing values are additions.
     - Always: directions are improved in every step by the best ones within the old ones and what
-      the covariance makes of them.
+      the covariance makes of them; starts on wide tables take few directions (up to 10) from a
+      sketch of the covariance.
 
     References
     ----------
