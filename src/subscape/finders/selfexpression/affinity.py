@@ -192,10 +192,12 @@ def parts(vectors: FloatArray, k: int, n_init: int, rng: np.random.Generator) ->
     places = vectors[:, :k]
     lengths = np.linalg.norm(places, axis=1, keepdims=True)
     places = places / np.where(lengths > 0, lengths, 1.0)
-    if len(places) * k <= FEW_CELLS:
-        starts = kmeans_labels(places, np.full(n_init, k), rng.random((n_init, k)), KMEANS_ROUNDS)
-        return np.asarray(min(starts, key=lambda labels: spread_within(places, labels)), np.intp)
     state = int(rng.integers(2**31 - 1))
+    # A single start is left to scikit-learn, which draws centres with more care.
+    if n_init > 1 and len(places) * k <= FEW_CELLS:
+        chances = np.random.default_rng(state).random((n_init, k))
+        starts = kmeans_labels(places, np.full(n_init, k), chances, KMEANS_ROUNDS)
+        return np.asarray(min(starts, key=lambda labels: spread_within(places, labels)), np.intp)
     with warnings.catch_warnings(), one_thread():
         # Fewer distinct places than groups: fewer groups, which the caller says in its own words.
         warnings.simplefilter("ignore", ConvergenceWarning)

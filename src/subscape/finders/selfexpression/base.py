@@ -231,14 +231,15 @@ class SelfExpressionFinder(SubspaceFinder):
         number = k or self._by_gap(found.values)
         labels[kept] = parts(found.vectors, number, self.n_init, rng)
         split = Split([labels], found.values[: number + 1])
-        gap = eigengap(found.values)
-        clear = gap.n_clusters == number and gap.is_clear
-        if not self.refine or number == 1 or clear or are_components(graph, labels[kept]):
-            # The graph has just as many parts: nothing is to be joined.
+        if not self.refine or number == 1 or are_components(graph, labels[kept]):
+            # Where the graph has just as many parts, nothing is to be joined.
             return split
         many = min(PIECES * number, len(kept))
         if len(found.values) < many:
             found = spectrum(graph, many, self.regularization, rng, precise=False)
+        gap = eigengap(found.values)
+        if gap.n_clusters == number and gap.is_clear:
+            return split
         other = labels.copy()
         other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng), number, rng)
         if not same_parts(labels, other):
