@@ -439,7 +439,8 @@ def portfolio(quick):
         same += all(alike)
         lines.append(f"| {table} | {' | '.join(told)} | {'no' if all(alike) else 'yes'} |")
         print(lines[-1], flush=True)
-    lines += ["", f"On {same} of {len(tables)} tables every view is the same, row by row."]
+    out = ": they add nothing there, and stay out of the plan" if same == len(tables) else ""
+    lines += ["", f"On {same} of {len(tables)} tables every view is the same, row by row{out}."]
     print(lines[-1], flush=True)
     return lines
 
