@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from subscape.finders import DOC, LAC, FastDOC, MineClus
 from subscape.finders.catalogue import CATALOGUE
-from subscape.parallel.progress import Watch, best_of
+from subscape.parallel.progress import Watch, best_few_of, best_of
 from subscape.parallel.seeds import child_seed, seed_sequence
 from subscape.testing.finders import example_table
 
@@ -103,6 +103,19 @@ def test_ties_go_to_the_earlier_start():
     found = best_of(lambda c: c.generate_state(1)[0], 5, np.random.SeedSequence(0), Watch(),
                     key=lambda _: 0)  # fmt: skip
     assert found == states[0]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 3])
+def test_the_best_few_starts_in_their_order(n_jobs):
+    states = [int(c.generate_state(1)[0]) for c in np.random.SeedSequence(0).spawn(30)]
+    by_digit: dict[int, int] = {}
+    for state in states:
+        by_digit.setdefault(state % 10, state)  # of those with the same key the first
+    found = best_few_of(
+        lambda c: int(c.generate_state(1)[0]), 30, np.random.SeedSequence(0), Watch(), n_jobs,
+        lambda number: number % 10, 4,
+    )  # fmt: skip
+    assert found == [by_digit[digit] for digit in sorted(by_digit)[:4]]
 
 
 # -- odd tables -----------------------------------------------------------------------------------

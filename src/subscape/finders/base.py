@@ -26,14 +26,14 @@ from subscape.core.errors import (
 from subscape.core.memberships import DistantMemberships
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray, is_device_array
-from subscape.parallel.progress import Step, Watch, best_of
+from subscape.parallel.progress import Step, Watch, best_few_of, best_of
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
 
 from .published import Published
 from .refinement import changes_by_refinement
 
-__all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_of"]
+__all__ = ["Found", "Step", "SubspaceFinder", "Watch", "best_few_of", "best_of"]
 
 
 class Found(NamedTuple):

@@ -7,6 +7,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
+from operator import itemgetter
 from pickle import PicklingError
 from typing import Any, NamedTuple, TypeVar
 
@@ -136,10 +137,26 @@ def best_of(
 ) -> Result:
     """Run ``n_init`` starts from independent seeds and return the one with the smallest key.
 
-    Ties go to the earlier start, so the winner does not depend on ``n_jobs``. Starts run in
-    threads, because the kernels release the interpreter lock, or on the cluster that joblib is told
-    of. When the watch runs out of time, the starts not yet begun are left out (at least one always
-    runs).
+    See :func:`best_few_of`.
+    """
+    return best_few_of(run_once, n_init, seed, watch, n_jobs, key, 1)[0]
+
+
+def best_few_of(
+    run_once: Callable[[np.random.SeedSequence], Result],
+    n_init: int,
+    seed: np.random.SeedSequence,
+    watch: Watch,
+    n_jobs: int | None,
+    key: Callable[[Result], Any],
+    number: int,
+) -> list[Result]:
+    """Run ``n_init`` starts from independent seeds and return those with the smallest keys.
+
+    At most ``number`` of them, the best first; of starts with the same key one. Ties go to the
+    earlier start, so the winners do not depend on ``n_jobs``. Starts run in threads, because the
+    kernels release the interpreter lock, or on the cluster that joblib is told of. When the watch
+    runs out of time, the starts not yet begun are left out (at least one always runs).
     """
     best: list[tuple[Any, int, Result]] = []
     lock = threading.Lock()
@@ -150,8 +167,10 @@ def best_of(
         rank = key(result)
         with lock:
             n_finished += 1
-            if not best or (rank, index) < best[0][:2]:
-                best[:] = [(rank, index, result)]
+            same = next((each for each in best if each[0] == rank), None)
+            if same is None or index < same[1]:
+                kept = [each for each in best if each is not same]
+                best[:] = sorted([*kept, (rank, index, result)], key=itemgetter(0))[:number]
         watch.step("restarts", n_finished, n_init)
 
     def start(index: int, child: np.random.SeedSequence) -> None:
@@ -183,7 +202,7 @@ def best_of(
             Parallel(n_jobs=n_jobs, require="sharedmem")(
                 delayed(start)(index, child) for index, child in todo
             )
-    return best[0][2]
+    return [result for _, _, result in best]
 
 
 def _carried(run_once: Callable[[Any], Any], watch: Watch) -> Shared | None:

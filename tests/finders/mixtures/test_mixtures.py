@@ -12,10 +12,25 @@ from scipy.stats import multivariate_normal
 
 from subscape.core.errors import DroppedClusterWarning, SubscapeError
 from subscape.finders import HDDC, MFA, MPPCA
-from subscape.finders.mixtures.base import MissingRows, PlainRows, maximise
-from subscape.finders.mixtures.components import FactorModel, Factors, Flat, FlatModel
+from subscape.finders.mixtures.base import MissingRows, PlainRows, maximise, start_labels
+from subscape.finders.mixtures.components import (
+    FactorModel,
+    Factors,
+    Flat,
+    FlatModel,
+    begun,
+    likely_dims,
+    many_log_densities,
+)
 from subscape.finders.mixtures.hddc import MODELS
-from subscape.finders.mixtures.moments import Moments
+from subscape.finders.mixtures.moments import (
+    ManyMoments,
+    Moments,
+    Products,
+    RowMoments,
+    Table,
+    beside,
+)
 from subscape.finders.oriented.intrinsic_dims import bic_scores, scree_dim
 from subscape.measures import adjusted_rand_score
 
@@ -61,7 +76,7 @@ def test_densities_are_those_of_normal_distributions(p, d, seed):
 def test_exact_components_are_the_best_ones():
     """No other flat of this dimension makes the rows likelier."""
     X = np.random.default_rng(0).normal(size=(60, 5)) @ np.diag([4.0, 3.0, 1.0, 0.7, 0.5])
-    moments = [Moments.of(X, np.ones(60))]
+    moments = ManyMoments([Moments.of(X, np.ones(60))])
     [best] = FlatModel().start(moments, [2])
     total = best.log_densities(X).sum()
     rng = np.random.default_rng(1)
@@ -132,6 +147,112 @@ def test_complete_rows_are_the_same_with_and_without_gaps_in_mind():
     assert total == pytest.approx(same)
 
 
+def soft(n, k, seed):
+    return np.random.default_rng(seed).dirichlet(np.ones(k), size=n)
+
+
+@given(st.integers(1, 6), st.integers(0, 5), st.integers(1, 4), st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=30)
+def test_densities_of_all_components_at_once(p, d, k, seed):
+    rng = np.random.default_rng(seed)
+    d = min(d, p - 1)
+    products = Products(Table(rng.normal(size=(7, p))))
+    flats = [flat(p, max(d - i, 0), seed + i) for i in range(k)]
+    factors = [
+        Factors(rng.normal(size=p), rng.normal(size=(p, d)), 0.1 + rng.random(p)) for _ in range(k)
+    ]
+    for components in (flats, factors):
+        expected = np.column_stack([each.log_densities(products.table.X) for each in components])
+        found = many_log_densities(products, components)
+        np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+
+
+def test_moments_of_all_components_at_once():
+    """Products for all components against those of each by itself."""
+    X, *_ = mixture(50, 9, (2, 2), seed=1)
+    X -= X.mean(axis=0)
+    shares = soft(50, 3, 0)
+    together = RowMoments(Products(Table(X)), shares)
+    each = ManyMoments([Moments.of(X, share) for share in shares.T])
+    np.testing.assert_allclose(together.sizes, each.sizes)
+    np.testing.assert_allclose(together.means, each.means, atol=1e-12)
+    np.testing.assert_allclose(together.totals, each.totals)
+    np.testing.assert_allclose(together.diagonals, each.diagonals)
+    bases = [np.linalg.qr(V)[0] for V in np.random.default_rng(2).normal(size=(3, 9, 2))]
+    for one, other in zip(together.times(bases), each.times(bases), strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
+    for one, other in zip(together.improved(bases), each.improved(bases), strict=True):
+        np.testing.assert_allclose(one[1], other[1], rtol=1e-9)
+        np.testing.assert_allclose(one[0] @ one[0].T, other[0] @ other[0].T, atol=1e-9)
+
+
+def test_what_a_step_keeps_is_what_the_next_would_compute():
+    X, *_ = mixture(50, 9, (2, 2), seed=1)
+    products = Products(Table(X - X.mean(axis=0)))
+    bases = [np.linalg.qr(V)[0] for V in np.random.default_rng(2).normal(size=(3, 9, 2))]
+    new = [basis for basis, _ in RowMoments(products, soft(50, 3, 0)).improved(bases)]
+    kept, fresh = products.along(new), Products(products.table).along(new)
+    for one, other in zip(kept, fresh, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+def test_directions_beside_a_basis_that_has_all():
+    """Nothing is left of the vectors: other directions, at right angles all the same."""
+    basis = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 2)))[0]
+    wide = np.hstack([basis, beside(basis, basis @ np.array([[1.0, 2.0], [0.5, 1.0]]))])
+    np.testing.assert_allclose(wide.T @ wide, np.eye(4), atol=1e-12)
+
+
+def test_a_sketch_of_wide_tables_has_the_leading_directions():
+    X, labels, *_ = mixture(600, 150, (3, 3), seed=0)
+    shares = np.equal.outer(labels, np.arange(2)).astype(float)
+    moments = RowMoments(Products(Table(X - X.mean(axis=0))), shares)
+    spectra, dims = begun(moments, FlatModel(how="bic"), None)
+    assert dims == [3, 3]
+    for k, sketch in enumerate(spectra):
+        assert not sketch.is_exact
+        values, basis = moments[k].leading(3)
+        np.testing.assert_allclose(sketch.values[:3], values[:3], rtol=1e-3)
+        assert np.linalg.svd(sketch.vectors[:, :3].T @ basis)[1].min() > 0.999
+        assert sketch.values.sum() == pytest.approx(moments.totals[k])
+
+
+@pytest.mark.parametrize("dim", [3, 9, 25])
+def test_dimensions_are_those_of_all_eigenvalues(dim):
+    """Few by a sketch, many by a decomposition."""
+    X, *_ = mixture(600, 150, (dim,), seed=0)
+    moments = RowMoments(Products(Table(X - X.mean(axis=0))), np.ones((600, 1)))
+    scores = bic_scores(moments[0].eigenvalues, 600, 150)
+    assert likely_dims(moments, FlatModel(how="bic")) == [scores.argmin()] == [dim]
+
+
+def test_many_dimensions_are_not_taken_from_a_sketch():
+    X, *_ = mixture(600, 150, (25,), seed=0)
+    moments = RowMoments(Products(Table(X - X.mean(axis=0))), np.ones((600, 1)))
+    [spectrum], dims = begun(moments, FlatModel(how=25), None)
+    assert dims == [25] and spectrum.is_exact
+
+
+@pytest.mark.parametrize("n", [4, 40])
+def test_eigenvalues_alone_are_those_of_the_decomposition(n):
+    X = np.random.default_rng(0).normal(size=(n, 8))
+    found = Moments.of(X, np.ones(n))
+    values, basis = found.leading()
+    np.testing.assert_allclose(found.eigenvalues, values, atol=1e-12)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(basis.shape[1]), atol=1e-9)
+    np.testing.assert_allclose(values[: basis.shape[1]], ((X - X.mean(0)) @ basis).var(axis=0))
+
+
+def test_groups_to_start_from_are_numbered_by_their_first_rows():
+    X, *_ = mixture(60, 5, (1, 1, 1), seed=0)
+    for seed in range(6):
+        labels = start_labels(X, 3, np.random.default_rng(seed))
+        assert np.unique(labels, return_index=True)[1].tolist() == sorted(
+            np.unique(labels, return_index=True)[1].tolist()
+        )
+        assert set(labels.tolist()) == {0, 1, 2}
+
+
 # -- dimensions -----------------------------------------------------------------------------------
 
 
@@ -144,7 +265,7 @@ def test_the_scree_begins_after_the_last_large_fall():
 
 def test_scores_of_dimensions_are_those_of_the_fitted_flats():
     X = np.random.default_rng(0).normal(size=(80, 6)) @ np.diag([5, 4, 1, 1, 1, 1.0])
-    moments = [Moments.of(X, np.ones(80))]
+    moments = ManyMoments([Moments.of(X, np.ones(80))])
     scores = bic_scores(moments[0].leading()[0], 80, 6)
     for d in range(5):
         [each] = FlatModel().start(moments, [d])
@@ -255,6 +376,16 @@ def test_a_singular_component(finder):
         warnings.simplefilter("ignore", DroppedClusterWarning)
         found = finder(2, random_state=0).fit(X)
     assert adjusted_rand_score(np.repeat([0, 1], [30, 40]), found.labels_) == 1
+    assert np.isfinite(found.log_likelihood_)
+
+
+@pytest.mark.parametrize("finder", ALL)
+def test_as_many_clusters_as_rows(finder):
+    """A single row has no spread: one cluster, and a sentence."""
+    X = np.random.default_rng(0).normal(size=(3, 50))
+    with pytest.warns(DroppedClusterWarning, match="1 cluster instead of 3"):
+        found = finder(3, random_state=0).fit(X)
+    assert found.labels_.tolist() == [0, 0, 0]
     assert np.isfinite(found.log_likelihood_)
 
 

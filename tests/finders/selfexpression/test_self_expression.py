@@ -16,10 +16,12 @@ from sklearn.linear_model import ElasticNet
 from subscape import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, SubscapeError
 from subscape.finders import LSR, SSC, TSC, EnSC
+from subscape.finders.oriented.flats import fitted_flat
 from subscape.finders.selfexpression import affinity as graphs
+from subscape.finders.selfexpression.base import Spread, Spreads, in_their_span
 from subscape.finders.selfexpression.ensc import active_set
 from subscape.finders.selfexpression.lsr import regression, ridge_coefficients
-from subscape.finders.selfexpression.ssc import pursuit
+from subscape.finders.selfexpression.ssc import Room, pursuit
 from subscape.finders.selfexpression.tsc import likeness
 from subscape.measures import adjusted_rand_score, clustering_error
 
@@ -82,6 +84,72 @@ def test_pursuit_is_the_plain_one(n, p, most, seed):
     found = dense(pursuit(U, np.arange(n), most, 1e-12), (n, n))
     expected = np.array([pursuit_by_hand(U, i, most, 1e-12) for i in range(n)])
     np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-7)
+
+
+def test_one_room_serves_several_blocks():
+    """Rows of blocks of several sizes come out as if each had a room of its own."""
+    U = np.random.default_rng(0).normal(size=(30, 5))
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    room = Room(U)
+    for own in (np.arange(4), np.arange(4, 20), np.arange(20, 30)):
+        for one, other in zip(pursuit(U, own, 3, 0.0, room), pursuit(U, own, 3, 0.0), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("n", [5, 40])
+def test_rows_in_coordinates_of_their_span(n):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(n, 3)) @ rng.normal(size=(3, 12))
+    found = in_their_span(rows)
+    assert found.shape[1] == min(n, 3) if n > 12 else found.shape[1] <= n
+    np.testing.assert_allclose(found @ found.T, rows @ rows.T, atol=1e-9)
+
+
+def test_rows_that_fill_the_table_stay_as_they_are():
+    """Also if a direction is nearly empty."""
+    rows = np.random.default_rng(0).normal(size=(40, 6)) * np.array([1, 1, 1, 1, 1, 1e-7])
+    assert in_their_span(rows) is rows
+
+
+@pytest.mark.parametrize("n", [4, 30])
+@pytest.mark.parametrize("dim", [0, 1, 3])
+def test_a_spread_gives_the_closest_flats(n, dim):
+    rows = 2.0 + np.random.default_rng(0).normal(size=(n, 6)) * np.arange(6, 0, -1)
+    found, expected = Spread(rows, affine=True).flat(dim), fitted_flat(rows, dim)
+    np.testing.assert_allclose(found.centre, expected.centre)
+    np.testing.assert_allclose(found.basis @ found.basis.T, expected.basis @ expected.basis.T)
+    linear = Spread(rows, affine=False).flat(dim)
+    basis = np.linalg.svd(rows)[2][:dim].T
+    np.testing.assert_allclose(linear.basis @ linear.basis.T, basis @ basis.T, atol=1e-9)
+    assert not linear.centre.any()
+
+
+def test_spreads_are_those_of_the_labels_asked_for():
+    """Whatever was asked before, also if the array was changed since."""
+    rows, labels = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2
+    spreads = Spreads(rows, False)
+    for _ in range(3):
+        for k, each in enumerate(spreads.of(labels)):
+            own = Spread(rows[labels == k], False)
+            np.testing.assert_array_equal(each.dim_scores, own.dim_scores)
+            assert each.size == own.size
+        labels[:4] = 1 - labels[:4]
+
+
+@pytest.mark.parametrize("n", [40, 4000])
+def test_groups_of_places_by_either_k_means(n):
+    """Few places and many are grouped by different programs."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=n)
+    places = np.eye(3)[truth] + 0.05 * rng.normal(size=(n, 3))
+    assert graphs.same_parts(graphs.parts(places, 3, 10, rng), truth)
+
+
+def test_parts_are_the_same_only_if_all_rows_agree():
+    one = np.array([0, 0, 1, 1, 2])
+    assert graphs.same_parts(one, np.array([5, 5, 0, 0, 1]))
+    assert not graphs.same_parts(one, np.array([0, 0, 1, 1, 1]))
+    assert not graphs.same_parts(one, np.array([0, 1, 1, 1, 2]))
 
 
 @pytest.mark.parametrize("l1_ratio", [1.0, 0.8, 0.3])

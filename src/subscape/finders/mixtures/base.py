@@ -22,20 +22,24 @@ from subscape.arrays.blocks import Blocks, as_blocks, fold, one_blas_thread
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
 from subscape.core.oriented import OrientedSubspaces
-from subscape.core.types import FloatArray, IntArray
-from subscape.finders.base import Found, SubspaceFinder, Watch, best_of, by_first_row
-from subscape.finders.oriented.flats import squared_residuals
-from subscape.finders.oriented.kflats.descent import seed_flat
+from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.base import Found, SubspaceFinder, Watch, best_few_of, by_first_row
+from subscape.finders.oriented.flats import Flat, squared_residuals
 from subscape.finders.sampling import child_after, rows_to_search
 from subscape.parallel.threads import one_thread
 
-from .components import LOG_2PI, Component
-from .moments import Moments
+from .components import LOG_2PI, Component, likely_dims, many_log_densities
+from .moments import ManyMoments, Moments, Products, RowMoments, Table
 
 #: Variances are at least this share of the table's mean variance.
 SMALLEST_SHARE = 1e-6
-#: Iterations of a start before the best one goes on.
-SHORT = 20
+#: Steps of all starts, and of the best of them, before the best one goes on. Which starts are good
+#: shows after a few steps.
+FIRST, SHORT = 3, 20
+#: One in so many starts is among the best, but at least two are.
+SCREENED = 3
+#: Share of the flats to start from that are those of a neighbourhood.
+NEIGHBOURHOODS = 0.7
 #: How often dimensions are chosen anew after convergence.
 RECHOICES = 3
 #: Components with fewer rows than this are given up.
@@ -140,7 +144,8 @@ class MixtureFinder(SubspaceFinder):
         holes = np.isnan(searched).any()
         filled = np.where(np.isnan(searched), 0.0, searched) if holes else searched
         rows: Rows = MissingRows(searched) if holes else PlainRows(searched)
-        floor = SMALLEST_SHARE * max(float(np.nanmean(np.nanvar(searched, axis=0))), 1e-300)
+        variances = np.nanvar(searched, axis=0) if holes else searched.var(axis=0)
+        floor = SMALLEST_SHARE * max(float(np.nanmean(variances)), 1e-300)
         fits: dict[tuple[int, str], Fit] = {}
         models = {}
         for k, (name, model) in product(numbers, self._models(floor)):
@@ -163,22 +168,40 @@ class MixtureFinder(SubspaceFinder):
     ) -> Fit:
         """The best of all starts, continued to its end."""
         n = len(filled)
+        known: dict[bytes, Fit] = {}
 
         def run_once(child: np.random.SeedSequence) -> Fit:
-            start = start_memberships(filled, k, np.random.default_rng(child))
-            return maximise(rows, start, model, min(SHORT, self.max_iter), self.tol)
+            labels = start_labels(filled, k, np.random.default_rng(child))
+            # The same groups again have the same end.
+            groups = labels.tobytes()
+            if groups not in known:
+                start = np.equal.outer(labels, np.arange(k)).astype(np.float64)
+                steps = min(FIRST, self.max_iter)
+                known[groups] = maximise(rows, start, model, steps, self.tol)
+            return known[groups]
+
+        def going_on(fit: Fit, steps: int) -> Fit:
+            return fit if fit.converged else maximise(rows, fit, model, steps, self.tol)
 
         def key(fit: Fit) -> tuple[int, float]:
             return fit.lost, fit.bic(n)
 
         fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
         with one_blas_thread():
-            best = best_of(run_once, self.n_init, fresh, watch, self.n_jobs, key)
-            best = maximise(rows, best, model, self.max_iter, self.tol)
+            number = max(2, -(-self.n_init // SCREENED))
+            few = best_few_of(run_once, self.n_init, fresh, watch, self.n_jobs, key, number)
+            steps = min(SHORT, self.max_iter)
+            if not watch.out_of_time():
+                few = [going_on(each, steps) for each in few] if len(few) > 1 else few
+            best = going_on(min(few, key=key), self.max_iter)
             for _ in range(RECHOICES):
                 if watch.out_of_time():
                     break
-                again = maximise(rows, best.memberships, model, self.max_iter, self.tol)
+                dims = likely_dims(rows.moments(best.memberships, best.components), model)
+                same = dims == [each.dim for each in best.components]
+                if same and not model.gains_from_new_starts:
+                    break
+                again = maximise(rows, best.memberships, model, self.max_iter, self.tol, dims)
                 if key(again) >= (best.lost, best.bic(n) - 1e-6):
                     break
                 best = again
@@ -323,19 +346,24 @@ def _reachable(table: Blocks) -> Blocks:
 class PlainRows:
     """Rows in memory."""
 
-    def __init__(self, X: FloatArray) -> None:
-        self._X = X
+    def __init__(self, X: FloatArray | Table) -> None:
+        self._table = X if isinstance(X, Table) else Table(X)
+        self._products = Products(self._table)
 
     def __len__(self) -> int:
-        return len(self._X)
+        return len(self._table.X)
+
+    def for_one_run(self) -> PlainRows:
+        """The same rows, with a memory of their own."""
+        return PlainRows(self._table)
 
     def expect(self, components: list[Any], log_weights: FloatArray) -> tuple[FloatArray, float]:
         """Memberships of the rows, and their log-likelihood."""
-        return shares(_joint(self._X, components, log_weights))
+        return shares(many_log_densities(self._products, components) + log_weights)
 
-    def moments(self, memberships: FloatArray, components: list[Any] | None) -> list[Moments]:
+    def moments(self, memberships: FloatArray, components: list[Any] | None) -> ManyMoments:
         """Of every component."""
-        return [Moments.of(self._X, each) for each in memberships.T]
+        return RowMoments(self._products, memberships)
 
 
 class MissingRows:
@@ -358,6 +386,10 @@ class MissingRows:
     def __len__(self) -> int:
         return len(self._X)
 
+    def for_one_run(self) -> MissingRows:
+        """The same rows, which remember nothing."""
+        return self
+
     def expect(self, components: list[Any], log_weights: FloatArray) -> tuple[FloatArray, float]:
         """Memberships by what is there, and its log-likelihood."""
         logs = np.empty((len(self._X), len(components)))
@@ -373,7 +405,7 @@ class MissingRows:
                     logs[rows, k] -= 0.5 * (square + volume + mask.sum() * LOG_2PI)
         return shares(logs)
 
-    def moments(self, memberships: FloatArray, components: list[Any] | None) -> list[Moments]:
+    def moments(self, memberships: FloatArray, components: list[Any] | None) -> ManyMoments:
         """Of every component; what is missing counts with its mean and its spread."""
         found = []
         for k, weights in enumerate(memberships.T):
@@ -384,7 +416,7 @@ class MissingRows:
             away = filled - mean
             matrix = (away.T * weights) @ away + spread
             found.append(Moments(size, mean, matrix=matrix / max(size, 1e-300)))
-        return found
+        return ManyMoments(found)
 
     def _completed(self, component: Any, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Rows with the means of what is missing, and the summed covariance of that."""
@@ -429,35 +461,66 @@ def shares(logs: FloatArray) -> tuple[FloatArray, float]:
     >>> found.round(3).tolist(), round(float(np.exp(total)), 3)
     ([[0.25, 0.75]], 0.4)
     """
-    each = logsumexp(logs, axis=1)
-    return np.exp(logs - each[:, None]), float(each.sum())
-
-
-def _joint(X: FloatArray, components: list[Any], log_weights: FloatArray) -> FloatArray:
-    return np.column_stack([each.log_densities(X) for each in components]) + log_weights
+    top = logs.max(axis=1, keepdims=True)
+    found = np.exp(logs - top)
+    total = found.sum(axis=1, keepdims=True)
+    found /= total
+    return found, float(top.sum() + np.log(total).sum())
 
 
 # -- expectation and maximisation ------------------------------------------------------------------
 
 
-def start_memberships(X: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
-    """Each row in one of k groups: of k-means, or around flats of random neighbourhoods."""
+def start_labels(X: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
+    """Each row in one of k groups: of k-means, or around flats of random neighbourhoods.
+
+    Groups are numbered by their first rows.
+    """
     if k == 1:
-        return np.ones((len(X), 1))
+        return np.zeros(len(X), np.intp)
     if rng.random() < 0.5 or len(X) < 3 * k:
         with warnings.catch_warnings(), one_thread():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
             state = int(rng.integers(2**31 - 1))
             labels = KMeans(k, n_init=1, max_iter=30, random_state=state).fit(X).labels_
     else:
-        dim = min(2, X.shape[1] - 1)
-        labels = squared_residuals(X, [seed_flat(X, dim, rng) for _ in range(k)]).argmin(axis=1)
+        labels = squared_residuals(X, seed_flats(X, k, rng)).argmin(axis=1)
         if len(np.unique(labels)) < k:
             labels = rng.permutation(np.arange(len(X)) % k)
-    return np.equal.outer(labels, np.arange(k)).astype(np.float64)
+    return _numbered(labels)
 
 
-def maximise(rows: Rows, start: FloatArray | Fit, model: Any, max_iter: int, tol: float) -> Fit:
+def seed_flats(X: FloatArray, k: int, rng: np.random.Generator) -> list[Flat]:
+    """Flats through random rows: of their neighbourhoods, or through random other rows."""
+    dim = min(2, X.shape[1] - 1)
+    centres = rng.integers(len(X), size=k)
+    # Distances of all rows, but for what each row has in common with itself.
+    squared = np.einsum("ij,ij->i", X, X)[:, None] - 2.0 * (X @ X[centres].T)
+    flats = []
+    for column in squared.T:
+        if rng.random() < NEIGHBOURHOODS:
+            number = min(len(X), int(rng.integers(1, 5)) * (dim + 2) + 1)
+            rows = np.argpartition(column, number - 1)[:number]
+        else:
+            rows = rng.choice(len(X), size=min(len(X), dim + 1), replace=False)
+        near = Moments.of(X[rows], np.ones(len(rows)))
+        flats.append(Flat(near.mean, near.leading(dim)[1]))
+    return flats
+
+
+def _numbered(labels: IndexArray) -> IndexArray:
+    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[inverse]
+
+
+def maximise(
+    rows: Rows,
+    start: FloatArray | Fit,
+    model: Any,
+    max_iter: int,
+    tol: float,
+    dims: list[int] | None = None,
+) -> Fit:
     """Expectation and maximisation until the log-likelihood per row grows by less than ``tol``.
 
     Parameters
@@ -468,23 +531,25 @@ def maximise(rows: Rows, start: FloatArray | Fit, model: Any, max_iter: int, tol
     model : FlatModel or FactorModel
     max_iter : int
     tol : float
+    dims : list of int, optional
+        Dimensions for memberships, if they are chosen already.
 
     Returns
     -------
     Fit
         The log-likelihood never falls from one step to the next.
     """
-    n, lost = len(rows), 0
+    n, lost, rows = len(rows), 0, rows.for_one_run()
     if isinstance(start, Fit):
         components, log_weights, lost = start.components, start.log_weights, start.lost
         history = list(start.history[:-1])
     else:
         sizes = start.sum(axis=0)
-        start = start[:, sizes >= LEAST_ROWS] if (sizes < LEAST_ROWS).any() else start
+        start = start[:, _enough(sizes)] if (sizes < LEAST_ROWS).any() else start
         lost, history = len(sizes) - start.shape[1], []
         moments = rows.moments(start, None)
         log_weights = _log_weights(moments)
-        components = model.start(moments, model.dims(moments))
+        components = model.start(moments, dims)
     converged = False
     while True:
         memberships, total = rows.expect(components, log_weights)
@@ -496,7 +561,7 @@ def maximise(rows: Rows, start: FloatArray | Fit, model: Any, max_iter: int, tol
         sizes = memberships.sum(axis=0)
         if (sizes < LEAST_ROWS).any() and len(components) > 1:
             # A component without rows is given up; the others share its weight.
-            keep = np.flatnonzero(sizes >= LEAST_ROWS)
+            keep = _enough(sizes)
             lost += len(components) - len(keep)
             components = [components[k] for k in keep]
             log_weights = log_weights[keep] - logsumexp(log_weights[keep])
@@ -511,13 +576,19 @@ def maximise(rows: Rows, start: FloatArray | Fit, model: Any, max_iter: int, tol
     )  # fmt: skip
 
 
+def _enough(sizes: FloatArray) -> IndexArray:
+    """Components with enough rows, or the largest one."""
+    keep = np.flatnonzero(sizes >= LEAST_ROWS)
+    return keep if len(keep) else np.array([int(sizes.argmax())])
+
+
 def _n_parameters(components: list[Any], model: Any) -> float:
     k, p = len(components), len(components[0].mean)
     return k - 1 + k * p + float(model.n_parameters(components))
 
 
-def _log_weights(moments: list[Moments]) -> FloatArray:
-    sizes = np.maximum([each.size for each in moments], 1e-300)
+def _log_weights(moments: ManyMoments) -> FloatArray:
+    sizes = np.maximum(moments.sizes, 1e-300)
     return np.log(sizes / sizes.sum())
 
 
@@ -559,11 +630,12 @@ def finish_on_all_rows(
         ended = small or converged or len(history) >= max_iter or watch.out_of_time()
         if ended or found[1].min() < LEAST_ROWS:
             break
-        moments = []
+        parts = []
         for k, (size, first, second) in enumerate(zip(*found[1:], strict=True)):
             off = first / size
             matrix = second / size - np.outer(off, off)
-            moments.append(Moments(float(size), components[k].mean + off, matrix=matrix))
+            parts.append(Moments(float(size), components[k].mean + off, matrix=matrix))
+        moments = ManyMoments(parts)
         log_weights = _log_weights(moments)
         components = model.step(moments, components)
         watch.step("passes over all rows", len(history), max_iter)

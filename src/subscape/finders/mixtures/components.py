@@ -5,14 +5,16 @@ Every step raises the likelihood that rows with given memberships have, or leave
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 from subscape.core.types import FloatArray
-from subscape.finders.oriented.intrinsic_dims import bic_scores, scree_dim
+from subscape.finders.oriented.intrinsic_dims import many_bic_scores, scree_dim
 
-from .moments import Moments
+from .moments import ManyMoments, Products, Spectrum, Table
 
 LOG_2PI = float(np.log(2 * np.pi))
 
@@ -27,6 +29,10 @@ class Flat(NamedTuple):
     """(d,) variances along it (a)."""
     across: float
     """Variance in every direction across it (b)."""
+
+    @property
+    def dim(self) -> int:
+        return int(self.basis.shape[1])
 
     @property
     def directions(self) -> FloatArray:
@@ -56,6 +62,10 @@ class Factors(NamedTuple):
     """(p, q) array."""
     noise: FloatArray
     """(p,) variances."""
+
+    @property
+    def dim(self) -> int:
+        return int(self.loadings.shape[1])
 
     @property
     def directions(self) -> FloatArray:
@@ -90,6 +100,72 @@ class Factors(NamedTuple):
 Component = Flat | Factors
 
 
+def many_log_densities(products: Products, components: Sequence[Component]) -> FloatArray:
+    """(n, k) log-densities of rows, by products for all components at once.
+
+    The rows should be centred, so that little cancels.
+
+    >>> import numpy as np
+    >>> from subscape.finders.mixtures.components import Flat, many_log_densities
+    >>> from subscape.finders.mixtures.moments import Products, Table
+    >>> X = np.array([[0.0, 1.0], [2.0, 0.5]])
+    >>> flat = Flat(np.array([1.0, 0.0]), np.array([[1.0], [0.0]]), np.array([4.0]), 0.5)
+    >>> found = many_log_densities(Products(Table(X)), [flat])
+    >>> bool(np.allclose(found[:, 0], flat.log_densities(X)))
+    True
+    """
+    if isinstance(components[0], Flat):
+        flats = [each for each in components if isinstance(each, Flat)]
+        return _flat_log_densities(products, flats)
+    return _factor_log_densities(
+        products.table, [each for each in components if isinstance(each, Factors)]
+    )
+
+
+def _flat_log_densities(products: Products, flats: list[Flat]) -> FloatArray:
+    means = np.array([flat.mean for flat in flats]).T
+    to_means, *inside = products.along([means, *(flat.basis for flat in flats)])
+    logs = products.table.lengths - 2.0 * to_means
+    for left, flat, along in zip(logs, flats, inside, strict=True):
+        p, d = flat.basis.shape
+        left += flat.mean @ flat.mean
+        if d:
+            square = along - (flat.mean @ flat.basis)[:, None]
+            np.square(square, out=square)
+            left -= square.sum(axis=0)
+        np.maximum(left, 0.0, out=left)
+        left *= -0.5 / flat.across
+        if d:
+            left -= (0.5 / flat.along) @ square
+        volume = np.log(flat.along).sum() + (p - d) * np.log(flat.across)
+        left -= 0.5 * (volume + p * LOG_2PI)
+    return np.asarray(logs.T)
+
+
+def _factor_log_densities(table: Table, components: list[Factors]) -> FloatArray:
+    parts = [each._inner() for each in components]
+    means = np.array([each.mean for each in components])
+    scaled_means = np.array([each.mean / each.noise for each in components])
+    k, p = means.shape
+    products = np.hstack([scaled_means.T, *(scaled for scaled, _ in parts)]).T @ table.X.T
+    logs, at = products[:k], k
+    logs *= -2.0
+    logs += np.array([1.0 / each.noise for each in components]) @ table.squares.T
+    for i, (each, (scaled, inner)) in enumerate(zip(components, parts, strict=True)):
+        q = scaled.shape[1]
+        inside, at = products[at : at + q], at + q
+        inside -= (each.mean @ scaled)[:, None]
+        lower = np.linalg.cholesky(inner)
+        explained = solve_triangular(lower, inside, lower=True, check_finite=False)
+        square = logs[i]
+        square += each.mean @ scaled_means[i]
+        square -= np.square(explained, out=explained).sum(axis=0)
+        np.maximum(square, 0.0, out=square)
+        square += np.log(each.noise).sum() + 2 * np.log(np.diagonal(lower)).sum() + p * LOG_2PI
+        square *= -0.5
+    return np.asarray(logs.T)
+
+
 class FlatModel(NamedTuple):
     """How components around flats are fitted: what they share, and how wide they are at least.
 
@@ -105,75 +181,72 @@ class FlatModel(NamedTuple):
     threshold: float = 0.2
     floor: float = 0.0
 
-    def dims(self, moments: list[Moments]) -> list[int]:
+    @property
+    def gains_from_new_starts(self) -> bool:
+        """No: steps end at the leading eigenvectors, where a start begins."""
+        return False
+
+    def dims(self, spectra: list[FloatArray], sizes: FloatArray, p: int) -> list[int]:
         """Dimension of each flat, from the eigenvalues of its rows."""
-        p = moments[0].n_features
         if not isinstance(self.how, str):
-            return [min(int(self.how), p - 1)] * len(moments)
-        spectra = [each.leading(0)[0] for each in moments]
+            return [min(int(self.how), p - 1)] * len(spectra)
         if self.how == "bic" or self.common_dim:
-            scores = [
-                bic_scores(values, each.size, p)
-                for values, each in zip(spectra, moments, strict=True)
-            ]
+            longest = max(map(len, spectra))
+            values = np.array([_fill(each, longest) for each in spectra])
+            scores = many_bic_scores(values, sizes, p)
             if not self.common_dim:
-                return [int(each.argmin()) for each in scores]
-            least = min(map(len, scores))
+                return [int(d) for d in scores.argmin(axis=1)]
             if self.how == "bic":
-                return [int(sum(each[:least] for each in scores).argmin())] * len(moments)  # type: ignore[union-attr]
+                return [int(scores.sum(axis=0).argmin())] * len(spectra)
         dims = [
-            min(scree_dim(values, self.threshold), p - 1, max(int(each.size - 1) // 2, 0))
-            for values, each in zip(spectra, moments, strict=True)
+            min(scree_dim(values, self.threshold), p - 1, max(int(size - 1) // 2, 0))
+            for values, size in zip(spectra, sizes, strict=True)
         ]
         if self.common_dim:
-            sizes = np.array([each.size for each in moments])
-            return [round(float(np.average(dims, weights=sizes)))] * len(moments)
+            return [round(float(np.average(dims, weights=sizes)))] * len(spectra)
         return dims
 
-    def start(self, moments: list[Moments], dims: list[int]) -> list[Flat]:
-        """Components of the moments, by exact eigenvectors."""
+    def start(self, moments: ManyMoments, dims: list[int] | None = None) -> list[Flat]:
+        """Components of the moments, by their leading eigenvectors; ``dims`` are chosen if None."""
+        spectra, dims = begun(moments, self, dims)
         found = []
-        for each, d in zip(moments, dims, strict=True):
-            values, basis = each.leading(d)
-            found.append((each, _padded(basis, d), _fill(values[:d], d)))
-        return self._shared(found)
+        for each, d in zip(spectra, dims, strict=True):
+            basis = np.ascontiguousarray(each.vectors[:, :d])
+            found.append((_padded(basis, d), _fill(each.values[:d], d)))
+        return self._shared(moments, found)
 
-    def step(self, moments: list[Moments], old: list[Flat]) -> list[Flat]:
+    def step(self, moments: ManyMoments, old: list[Flat]) -> list[Flat]:
         """Components whose directions are better than the old ones: the best within what these
         and the covariance times these span."""
+        p = moments.n_features
+        if max(flat.dim for flat in old) * 3 < p:
+            return self._shared(moments, moments.improved([flat.basis for flat in old]))
         found = []
         for each, flat in zip(moments, old, strict=True):
-            d = flat.basis.shape[1]
-            if 3 * d >= each.n_features:
-                values, basis = each.leading(d)
-                found.append((each, _padded(basis, d), _fill(values[:d], d)))
-                continue
-            wide = np.linalg.qr(np.hstack([flat.basis, each.times(flat.basis)]))[0]
-            values, vectors = np.linalg.eigh(wide.T @ each.times(wide))
-            basis = wide @ vectors[:, ::-1][:, :d]
-            found.append((each, basis, np.maximum(values[::-1][:d], 0.0)))
-        return self._shared(found)
+            values, basis = each.leading(flat.dim)
+            found.append((_padded(basis, flat.dim), _fill(values[: flat.dim], flat.dim)))
+        return self._shared(moments, found)
 
-    def _shared(self, found: list[tuple[Moments, FloatArray, FloatArray]]) -> list[Flat]:
+    def _shared(
+        self, moments: ManyMoments, found: list[tuple[FloatArray, FloatArray]]
+    ) -> list[Flat]:
         """Variances, each component its own or one for several."""
-        p = found[0][0].n_features
-        sizes = np.array([each.size for each, _, _ in found])
-        dims = np.array([basis.shape[1] for _, basis, _ in found])
-        sums = np.array([values.sum() for _, _, values in found])
-        total = np.array([each.diagonal.sum() for each, _, _ in found])
-        left = np.maximum(total - sums, 0.0)
+        p, sizes = moments.n_features, moments.sizes
+        dims = np.array([basis.shape[1] for basis, _ in found])
+        sums = np.array([values.sum() for _, values in found])
+        left = np.maximum(moments.totals - sums, 0.0)
         if self.across == "k":
             across = left / np.maximum(p - dims, 1)
         else:
             across = np.full(len(found), sizes @ left / max(sizes @ (p - dims), 1e-300))
         across = np.maximum(across, self.floor)
         flats = []
-        for (each, basis, values), b in zip(found, across, strict=True):
+        for mean, (basis, values), b in zip(moments.means, found, across, strict=True):
             if self.along == "k":
                 values = np.full(len(values), values.mean() if len(values) else 0.0)
             elif self.along == "":
                 values = np.full(len(values), sizes @ sums / max(sizes @ dims, 1e-300))
-            flats.append(Flat(each.mean, basis, np.maximum(values, b), float(b)))
+            flats.append(Flat(mean, basis, np.maximum(values, b), float(b)))
         return flats
 
     def n_parameters(self, flats: list[Flat]) -> float:
@@ -192,39 +265,80 @@ class FactorModel(NamedTuple):
     how: str | int = "bic"
     floor: float = 0.0
 
-    def dims(self, moments: list[Moments]) -> list[int]:
-        """Number of factors, the same for all."""
-        found = FlatModel(common_dim=True, how=self.how).dims(moments)
-        return [max(d, 1) for d in found] if moments[0].n_features > 1 else found
+    @property
+    def gains_from_new_starts(self) -> bool:
+        """Yes: steps are slow, and a start from the same memberships may be ahead of them."""
+        return True
 
-    def start(self, moments: list[Moments], dims: list[int]) -> list[Factors]:
-        """Factors along the leading directions."""
-        plain = FlatModel(floor=self.floor).start(moments, dims)
+    def dims(self, spectra: list[FloatArray], sizes: FloatArray, p: int) -> list[int]:
+        """Number of factors, the same for all."""
+        found = FlatModel(common_dim=True, how=self.how).dims(spectra, sizes, p)
+        return [max(d, 1) for d in found] if p > 1 else found
+
+    def start(self, moments: ManyMoments, dims: list[int] | None = None) -> list[Factors]:
+        """Factors along the leading directions; ``dims``: their numbers, chosen if None."""
+        spectra, dims = begun(moments, self, dims)
         found = []
-        for each, flat in zip(moments, plain, strict=True):
-            loadings = flat.basis * np.sqrt(np.maximum(flat.along - flat.across, self.floor))
-            noise = each.diagonal - np.square(loadings).sum(axis=1)
-            found.append(Factors(each.mean, loadings, np.maximum(noise, self.floor)))
+        for k, (each, d) in enumerate(zip(spectra, dims, strict=True)):
+            along = np.maximum(_fill(each.values[:d], d), self.floor)
+            left = max(float(moments.totals[k]) - float(each.values[:d].sum()), 0.0)
+            across = max(left / max(moments.n_features - d, 1), self.floor)
+            basis = _padded(np.ascontiguousarray(each.vectors[:, :d]), d)
+            loadings = basis * np.sqrt(np.maximum(along - across, self.floor))
+            noise = moments.diagonals[k] - np.square(loadings).sum(axis=1)
+            found.append(Factors(moments.means[k], loadings, np.maximum(noise, self.floor)))
         return found
 
-    def step(self, moments: list[Moments], old: list[Factors]) -> list[Factors]:
+    def step(self, moments: ManyMoments, old: list[Factors]) -> list[Factors]:
         """A step of the EM algorithm for factors, each with its memberships given."""
+        parts = [factors._inner() for factors in old]
+        # Scores of the factors are x @ back.
+        backs = [
+            np.asarray(np.linalg.solve(inner, scaled.T).T, np.float64) for scaled, inner in parts
+        ]
         found = []
-        for each, factors in zip(moments, old, strict=True):
-            scaled, inner = factors._inner()
-            # Scores of the factors are x @ back.
-            back = np.asarray(np.linalg.solve(inner, scaled.T).T, np.float64)
-            product = each.times(back)
-            second = back.T @ product + np.linalg.inv(inner)
+        for k, product in enumerate(moments.times(backs)):
+            second = backs[k].T @ product + np.linalg.inv(parts[k][1])
             loadings = np.asarray(np.linalg.solve(second, product.T).T, np.float64)
-            noise = each.diagonal - np.einsum("ij,ij->i", loadings, product)
-            found.append(Factors(each.mean, loadings, np.maximum(noise, self.floor)))
+            noise = moments.diagonals[k] - np.einsum("ij,ij->i", loadings, product)
+            found.append(Factors(moments.means[k], loadings, np.maximum(noise, self.floor)))
         return found
 
     def n_parameters(self, found: list[Factors]) -> float:
         """Free parameters of the components, but for their means."""
         p, q = found[0].loadings.shape
         return len(found) * (p * q - q * (q - 1) / 2 + p)
+
+
+def begun(
+    moments: ManyMoments, model: FlatModel | FactorModel, dims: list[int] | None
+) -> tuple[list[Spectrum], list[int]]:
+    """Leading directions of every component, and how many of them to take.
+
+    Where more are wanted than can be taken from a sketch, and for the scree test, which looks at
+    all eigenvalues, they are exact.
+    """
+    p, sizes = moments.n_features, moments.sizes
+    exact = model.how == "scree"
+    spectra = [each.spectrum for each in moments] if exact else moments.spectra()
+    wanted = dims or model.dims([each.values for each in spectra], sizes, p)
+    if any(d > each.n_sure for d, each in zip(wanted, spectra, strict=True) if not each.is_exact):
+        spectra = [each.spectrum for each in moments]
+        wanted = dims or model.dims([each.values for each in spectra], sizes, p)
+    return spectra, wanted
+
+
+def likely_dims(moments: ManyMoments, model: FlatModel | FactorModel) -> list[int]:
+    """The dimensions that a model chooses, by all eigenvalues unless a sketch says very few."""
+    p, sizes = moments.n_features, moments.sizes
+    if model.how == "bic":
+        spectra = moments.spectra()
+        dims = model.dims([each.values for each in spectra], sizes, p)
+        if all(
+            each.is_exact or 2 * d <= each.n_sure for d, each in zip(dims, spectra, strict=True)
+        ):
+            return dims
+    return model.dims([each.eigenvalues for each in moments], sizes, p)
 
 
 def _padded(basis: FloatArray, d: int) -> FloatArray:

@@ -46,7 +46,8 @@ class HDDC(MixtureFinder):
         Whether ``clustering_`` has each row in its likeliest cluster, or in all of them by its
         memberships.
     n_init : int, default=10
-        Starts, from k-means or from flats of random neighbourhoods; the best goes on.
+        Starts, from k-means or from flats of random neighbourhoods. All take 3 steps, the best
+        third (at least two) 20, and the best of these goes on.
     search_rows : int, "auto" or None, default="auto"
         Rows that the starts are compared on, drawn at random; the best is then continued on all of
         them, in blocks. "auto": 5000, or 500 per cluster if that is more. None: all rows.
@@ -103,7 +104,8 @@ class HDDC(MixtureFinder):
       are soft clusterings (``assignment``) and missing values.
     - Always: the dimensions are chosen when a start begins and again after convergence, not in
       every step, so that the log-likelihood never falls; directions are improved in every step by
-      the best ones within the old ones and what the covariance makes of them. The models with
+      the best ones within the old ones and what the covariance makes of them. Starts on wide
+      tables take few directions (up to 10) from a sketch of the covariance. The models with
       common directions (AjBQD, ABQD) are left out.
 
     References

@@ -1,15 +1,38 @@
-"""Mean and covariance of the rows of a component, as far as a model asks for them."""
+"""Mean and covariance of the rows of components, as far as a model asks for them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
+from scipy.linalg.lapack import dgeqrf, dorgqr
 
 from subscape.core.types import FloatArray
 
 #: Rows whose membership is below this don't count.
 LEAST_SHARE = 1e-12
+#: Eigenvalues below this share of the largest are rounding.
+ROUNDING = 1e-12
+#: Covariances up to this size are decomposed; of larger ones the leading directions are enough to
+#: begin with, since a decomposition would take longer than many steps.
+DECOMPOSED_UP_TO = 50
+#: Half of the directions of a sketch.
+SKETCH = 10
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues of a covariance, descending, with the leading eigenvectors."""
+
+    values: FloatArray
+    vectors: FloatArray
+    is_exact: bool
+
+    @property
+    def n_sure(self) -> int:
+        """How many directions may be taken from it."""
+        return len(self.values) if self.is_exact else self.vectors.shape[1] // 2
 
 
 class Moments:
@@ -89,14 +112,255 @@ class Moments:
 
         Of fewer rows than features there are as many eigenvalues as rows; the others are 0.
         """
-        values, vectors = self._decomposed
-        number = len(values) if number is None else min(number, len(values))
-        return values, np.ascontiguousarray(vectors[:, :number])
+        spectrum = self.spectrum
+        number = len(spectrum.values) if number is None else min(number, len(spectrum.values))
+        return spectrum.values, np.ascontiguousarray(spectrum.vectors[:, :number])
 
     @cached_property
-    def _decomposed(self) -> tuple[FloatArray, FloatArray]:
+    def spectrum(self) -> Spectrum:
+        """All eigenvalues that are not 0 for want of rows, and their eigenvectors."""
         if self._rows is not None and len(self._rows) < self.n_features:
-            _, singular, right = np.linalg.svd(self._rows, full_matrices=False)
-            return np.square(singular), right.T
+            values, left = np.linalg.eigh(self._rows @ self._rows.T)
+            values, left = np.maximum(values[::-1], 0.0), left[:, ::-1]
+            # Those of which nothing but rounding is left would not be at right angles.
+            number = int((values > ROUNDING * values.max(initial=0.0)).sum())
+            vectors = (self._rows.T @ left[:, :number]) / np.sqrt(values[:number])
+            return Spectrum(values, vectors, True)
         values, vectors = np.linalg.eigh(self.matrix)
-        return np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+        return Spectrum(np.maximum(values[::-1], 0.0), vectors[:, ::-1], True)
+
+    @cached_property
+    def eigenvalues(self) -> FloatArray:
+        """All eigenvalues that are not 0 for want of rows, descending; exact."""
+        few = self._rows is not None and len(self._rows) < self.n_features
+        matrix = self._rows @ self._rows.T if few and self._rows is not None else self.matrix
+        return np.maximum(np.linalg.eigvalsh(matrix)[::-1], 0.0)
+
+
+class ManyMoments(Sequence[Moments]):
+    """The moments of all components of a mixture."""
+
+    def __init__(self, moments: list[Moments]) -> None:
+        self._moments = moments
+        self.sizes = np.array([each.size for each in moments])
+        self.means = np.array([each.mean for each in moments])
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+    def __getitem__(self, k: int) -> Moments:  # type: ignore[override]
+        return self._moments[k]
+
+    def __iter__(self) -> Iterator[Moments]:
+        return (self[k] for k in range(len(self)))
+
+    @property
+    def n_features(self) -> int:
+        return int(self.means.shape[1])
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        """(k,) sums of the variances."""
+        return np.array([each.diagonal.sum() for each in self])
+
+    @cached_property
+    def diagonals(self) -> FloatArray:
+        """(k, p) variances."""
+        return np.array([each.diagonal for each in self])
+
+    def times(self, vectors: list[FloatArray]) -> list[FloatArray]:
+        """Each component's covariance times its (p, d) vectors."""
+        return [each.times(V) for each, V in zip(self, vectors, strict=True)]
+
+    def improved(self, bases: list[FloatArray]) -> list[tuple[FloatArray, FloatArray]]:
+        """For every component as many directions as given, and the variances along them.
+
+        They are the best within what the given ones, which must be orthonormal, and the covariance
+        times these span.
+        """
+        found = []
+        for each, basis in zip(self, bases, strict=True):
+            wide = np.hstack([basis, beside(basis, each.times(basis))])
+            values, turn = leading_of(wide.T @ each.times(wide), basis.shape[1])
+            found.append((wide @ turn, values))
+        return found
+
+    def spectra(self) -> list[Spectrum]:
+        """Of every component, exact or good enough to begin with."""
+        return [each.spectrum for each in self]
+
+
+def beside(basis: FloatArray, vectors: FloatArray) -> FloatArray:
+    """Orthonormal directions at right angles with a basis; with it they span the vectors, too.
+
+    >>> import numpy as np
+    >>> from subscape.finders.mixtures.moments import beside
+    >>> found = beside(np.array([[1.0], [0.0]]), np.array([[3.0], [4.0]]))
+    >>> np.abs(found).round(9).tolist()
+    [[0.0], [1.0]]
+    """
+    for _ in range(2):  # once more for vectors that were hardly beside it
+        vectors = orthonormal(vectors - basis @ (basis.T @ vectors))
+    return vectors
+
+
+def orthonormal(vectors: FloatArray) -> FloatArray:
+    """Orthonormal columns that span the given ones; some others for those that depend."""
+    if not vectors.shape[1]:
+        return vectors
+    # As numpy.linalg.qr, which takes longer to look at a few columns than to turn them.
+    packed, tau, _, _ = dgeqrf(vectors)
+    return np.asarray(dorgqr(packed, tau)[0])
+
+
+def leading_of(matrix: FloatArray, number: int) -> tuple[FloatArray, FloatArray]:
+    """The largest eigenvalues, descending, and their eigenvectors."""
+    values, vectors = np.linalg.eigh(matrix)
+    return np.maximum(values[::-1][:number], 0.0), vectors[:, ::-1][:, :number]
+
+
+class Table:
+    """Rows in memory with what every step asks for."""
+
+    def __init__(self, X: FloatArray) -> None:
+        self.X = X
+
+    @cached_property
+    def lengths(self) -> FloatArray:
+        """(n,) squared lengths of the rows."""
+        return np.einsum("ij,ij->i", self.X, self.X)
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """(n, p) squares."""
+        return np.square(self.X)
+
+    @cached_property
+    def sketch(self) -> tuple[FloatArray, FloatArray]:
+        """(p, s) directions, which may be any, and the (s, n) rows along them."""
+        V = np.random.default_rng(0).normal(size=(self.X.shape[1], SKETCH))
+        return V, V.T @ self.X.T
+
+
+class Products:
+    """The rows of a table along some directions, kept from one step to the next.
+
+    Parameters
+    ----------
+    table : Table
+    """
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        # The array is kept, too, so that no other can have its number.
+        self._kept: dict[int, tuple[FloatArray, FloatArray]] = {}
+
+    def along(self, vectors: Sequence[FloatArray]) -> list[FloatArray]:
+        """(d, n) products with each of some (p, d) arrays, one product for all that are new.
+
+        They may not be changed.
+        """
+        new = {id(V): V for V in vectors if id(V) not in self._kept}
+        found = dict(self._kept)
+        if new:
+            ends = np.cumsum([V.shape[1] for V in new.values()])[:-1]
+            together = np.hstack(list(new.values())).T @ self.table.X.T
+            for V, part in zip(new.values(), np.split(together, ends), strict=True):
+                found[id(V)] = V, part
+        return [found[id(V)][1] for V in vectors]
+
+    def keep(self, vectors: Sequence[FloatArray], products: Sequence[FloatArray]) -> None:
+        """Keep these for the next step, and no others."""
+        self._kept = {id(V): (V, Y) for V, Y in zip(vectors, products, strict=True)}
+
+
+class RowMoments(ManyMoments):
+    """The moments of components over the same rows, by products for all of them at once.
+
+    No row is copied, and no covariance spelled out. The rows should be centred, so that little
+    cancels.
+
+    >>> import numpy as np
+    >>> from subscape.finders.mixtures.moments import Moments, Products, RowMoments, Table
+    >>> X, shares = np.random.default_rng(0).normal(size=(9, 3)), np.full((9, 2), 0.5)
+    >>> found, one = RowMoments(Products(Table(X)), shares), Moments.of(X, shares[:, 0])
+    >>> bool(np.allclose(found.times([np.eye(3)] * 2)[0], one.matrix))
+    True
+    """
+
+    def __init__(self, products: Products, memberships: FloatArray) -> None:
+        self._products, self._table, self._memberships = products, products.table, memberships
+        self.sizes = memberships.sum(axis=0)
+        self._least = np.maximum(self.sizes, 1e-300)
+        self._shares = np.ascontiguousarray((memberships / self._least).T)
+        self.means = self._shares @ self._table.X
+
+    def __getitem__(self, k: int) -> Moments:  # type: ignore[override]
+        return Moments.of(self._table.X, self._memberships[:, k])
+
+    @cached_property
+    def totals(self) -> FloatArray:
+        found = self._shares @ self._table.lengths
+        return np.maximum(found - np.einsum("ij,ij->i", self.means, self.means), 0.0)
+
+    @cached_property
+    def diagonals(self) -> FloatArray:
+        return np.maximum(self._shares @ self._table.squares - np.square(self.means), 0.0)
+
+    def times(self, vectors: list[FloatArray]) -> list[FloatArray]:
+        return self._back(self._weighted(self._inside(vectors, self._products.along(vectors))))
+
+    def improved(self, bases: list[FloatArray]) -> list[tuple[FloatArray, FloatArray]]:
+        old = self._products.along(bases)
+        inside = self._inside(bases, old)
+        weighted = self._weighted(inside)
+        more = [beside(*pair) for pair in zip(bases, self._back(weighted), strict=True)]
+        new = self._products.along(more)
+        inside_new = self._inside(more, new)
+        weighted_new = self._weighted(inside_new)
+        found, kept = [], []
+        for k, basis in enumerate(bases):
+            d = basis.shape[1]
+            here = np.vstack([inside[k], inside_new[k]])
+            within = here @ np.vstack([weighted[k], weighted_new[k]]).T
+            values, turn = leading_of(within, d)
+            found.append((np.hstack([basis, more[k]]) @ turn, values))
+            kept.append(turn[:d].T @ old[k] + turn[d:].T @ new[k])
+        self._products.keep([basis for basis, _ in found], kept)
+        return found
+
+    def spectra(self) -> list[Spectrum]:
+        p = self.n_features
+        if min(p, len(self._table.X) // len(self)) <= DECOMPOSED_UP_TO:
+            return super().spectra()
+        # What the covariance makes of any directions, and of that again, spans the leading ones.
+        any_of_them, along = self._table.sketch
+        inside = self._inside([any_of_them] * len(self), [along] * len(self))
+        once = [orthonormal(V) for V in self._back(self._weighted(inside))]
+        inside = self._inside(once, self._products.along(once))
+        weighted = self._weighted(inside)
+        twice = [beside(*pair) for pair in zip(once, self._back(weighted), strict=True)]
+        more = self._inside(twice, self._products.along(twice))
+        found = []
+        for k, (one, two, total) in enumerate(zip(once, twice, self.totals, strict=True)):
+            V, here = np.hstack([one, two]), np.vstack([inside[k], more[k]])
+            within = here @ np.vstack([weighted[k], more[k] * self._shares[k]]).T
+            values, turn = leading_of(within, V.shape[1])
+            # What is left is spread evenly over the other directions.
+            rest = max(float(total - values.sum()), 0.0) / max(p - len(values), 1)
+            values = np.concatenate([values, np.full(p - len(values), rest)])
+            found.append(Spectrum(values, V @ turn, False))
+        return found
+
+    def _inside(self, vectors: list[FloatArray], products: list[FloatArray]) -> list[FloatArray]:
+        """(d, n) rows from each mean, along each component's vectors."""
+        each = zip(products, self.means, vectors, strict=True)
+        return [Y - (mean @ V)[:, None] for Y, mean, V in each]
+
+    def _weighted(self, inside: list[FloatArray]) -> list[FloatArray]:
+        return [Y * share for Y, share in zip(inside, self._shares, strict=True)]
+
+    def _back(self, weighted: list[FloatArray]) -> list[FloatArray]:
+        """(p, d) sums of the rows by (d, n) weights."""
+        ends = np.cumsum([len(Y) for Y in weighted])[:-1]
+        return [part.T for part in np.split(np.vstack(weighted) @ self._table.X, ends)]

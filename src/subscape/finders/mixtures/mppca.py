@@ -34,7 +34,8 @@ class MPPCA(MixtureFinder):
         Whether ``clustering_`` has each row in its likeliest cluster, or in all of them by its
         memberships.
     n_init : int, default=10
-        Starts, from k-means or from flats of random neighbourhoods; the best goes on.
+        Starts, from k-means or from flats of random neighbourhoods. All take 3 steps, the best
+        third (at least two) 20, and the best of these goes on.
     search_rows : int, "auto" or None, default="auto"
         Rows that the starts are compared on, drawn at random; the best is then continued on all of
         them, in blocks. "auto": 5000, or 500 per cluster if that is more. None: all rows.
@@ -89,7 +90,8 @@ class MPPCA(MixtureFinder):
       sample of long tables (``search_rows=None`` as published), many starts (``n_init=1``), soft
       clusterings (``assignment``) and missing values are additions.
     - Always: directions are improved in every step by the best ones within the old ones and what
-      the covariance makes of them.
+      the covariance makes of them; starts on wide tables take few directions (up to 10) from a
+      sketch of the covariance.
 
     References
     ----------

@@ -11,15 +11,22 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 from scipy.linalg import eigh
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh, lobpcg
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
+from subscape.arrays.kmeans_starts import kmeans_labels
 from subscape.core.types import FloatArray, IndexArray
 from subscape.parallel.threads import one_thread
 
 #: Graphs up to this size are decomposed directly, larger ones by iteration.
 EXACT_UP_TO = 300
+#: Up to so many rows times groups k-means is done by a kernel, beyond by scikit-learn, which takes
+#: longer to begin but less for each row.
+FEW_CELLS = 5000
+#: Rounds of k-means, at most.
+KMEANS_ROUNDS = 100
 #: Steps of the walk that finds rows nobody needs.
 WALK = 100
 #: More clusters than this are not looked for by the eigengap.
@@ -80,7 +87,12 @@ class Spectrum(NamedTuple):
 
 
 def spectrum(
-    weights: sparse.csr_array, k: int, regularization: float, rng: np.random.Generator
+    weights: sparse.csr_array,
+    k: int,
+    regularization: float,
+    rng: np.random.Generator,
+    *,
+    precise: bool = True,
 ) -> Spectrum:
     """Leading eigenvectors of the normalised graph.
 
@@ -94,6 +106,8 @@ def spectrum(
         are never spelled out.
     rng : Generator
         For the vector that the iteration starts from.
+    precise : bool
+        Eigenvalues to about eight digits rather than five, in large graphs.
 
     Examples
     --------
@@ -123,8 +137,8 @@ def spectrum(
         operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
         try:
             values, vectors = eigsh(
-                operator, k, which="LA", v0=rng.random(n) + 0.5, ncv=min(n, max(4 * k, 32)),
-                tol=1e-6,
+                operator, k, which="LA", v0=rng.random(n) + 0.5, ncv=min(n, max(3 * k, 20)),
+                tol=1e-4 if precise else 1e-3,
             )  # fmt: skip
         except ArpackNoConvergence:
             start = np.linalg.qr(rng.normal(size=(n, k)))[0]
@@ -179,8 +193,50 @@ def parts(vectors: FloatArray, k: int, n_init: int, rng: np.random.Generator) ->
     lengths = np.linalg.norm(places, axis=1, keepdims=True)
     places = places / np.where(lengths > 0, lengths, 1.0)
     state = int(rng.integers(2**31 - 1))
+    # A single start is left to scikit-learn, which draws centres with more care.
+    if n_init > 1 and len(places) * k <= FEW_CELLS:
+        chances = np.random.default_rng(state).random((n_init, k))
+        starts = kmeans_labels(places, np.full(n_init, k), chances, KMEANS_ROUNDS)
+        return np.asarray(min(starts, key=lambda labels: spread_within(places, labels)), np.intp)
     with warnings.catch_warnings(), one_thread():
         # Fewer distinct places than groups: fewer groups, which the caller says in its own words.
         warnings.simplefilter("ignore", ConvergenceWarning)
         found = KMeans(min(k, len(places)), n_init=n_init, random_state=state).fit(places)
     return np.asarray(found.labels_, np.intp)
+
+
+def spread_within(Z: FloatArray, labels: IndexArray) -> float:
+    """Sum of squared distances from the means of the groups, of rows of length 1."""
+    sums = np.zeros((int(labels.max()) + 1, Z.shape[1]))
+    for j, column in enumerate(Z.T):
+        sums[:, j] = np.bincount(labels, column, minlength=len(sums))
+    sizes = np.maximum(np.bincount(labels), 1)
+    return float(len(Z) - (np.square(sums).sum(axis=1) / sizes).sum())
+
+
+def are_components(graph: sparse.csr_array, labels: IndexArray) -> bool:
+    """Whether groups are just the parts of a graph that hang together.
+
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from subscape.finders.selfexpression.affinity import are_components
+    >>> two = sparse.csr_array(np.kron(np.eye(2), np.ones((2, 2))))
+    >>> are_components(two, np.array([1, 1, 0, 0])), are_components(two, np.array([0, 0, 0, 0]))
+    (True, False)
+    """
+    return same_parts(connected_components(graph, directed=False)[1], labels)
+
+
+def same_parts(a: IndexArray, b: IndexArray) -> bool:
+    """Whether two labellings are the same but for the numbers.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.affinity import same_parts
+    >>> same_parts(np.array([0, 0, 1]), np.array([2, 2, -1]))
+    True
+    """
+    first, second = (np.unique(each, return_inverse=True)[1] for each in (a, b))
+    number = int(first.max(initial=-1)) + 1
+    if number != int(second.max(initial=-1)) + 1:
+        return False
+    return len(np.unique(first * number + second)) == number

@@ -20,21 +20,25 @@ from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
-from subscape.finders.oriented.flats import (
-    Flat,
-    bases_of,
-    fitted_flat,
-    flat_of_scatter,
-    squared_residuals,
-)
+from subscape.finders.oriented.flats import Flat, bases_of, squared_residuals
 from subscape.finders.oriented.intrinsic_dims import bic_scores, many_bic_scores
 from subscape.finders.oriented.kflats.rows import group_means, place
 from subscape.finders.sampling import places_to_search
 
-from .affinity import MOST_BY_GAP, affinity, eigengap, parts, spectrum, visits
+from .affinity import (
+    MOST_BY_GAP,
+    affinity,
+    are_components,
+    eigengap,
+    parts,
+    same_parts,
+    spectrum,
+    visits,
+)
 
-#: Cells of what is computed at a time: rows of a block by all rows that are searched.
-CELLS = 2**21
+#: Cells of what is computed at a time: rows of a block by all rows that are searched. As many as a
+#: processor's cache holds, or they are fetched from memory again and again.
+CELLS = 2**20
 #: Rounds of refinement, at most.
 ROUNDS = 30
 #: A flat of dimension q is fitted to at least so many times q rows.
@@ -43,6 +47,8 @@ ROWS_PER_DIMENSION = 3
 PIECES = 3
 #: Directions that parts are compared in, at most.
 MOST_DIRECTIONS = 50
+#: Rows that lie in a subspace but for this are written in its coordinates.
+OUTSIDE = 1e-12
 #: Rows shorter than this share of the longest are rows of zeros.
 NOTHING = 1e-12
 
@@ -104,11 +110,12 @@ class SelfExpressionFinder(SubspaceFinder):
         with one_blas_thread():
             coefficients = self._express(nodes.directions, watch)
             split = self._split(coefficients, nodes.directions, k, rng)
-            starts = [self._fitted(rows, nodes, labels) for labels in split.labels]
+            spreads = Spreads(rows, self.affine)
+            starts = [self._fitted(spreads, nodes, labels) for labels in split.labels]
             before, n_iter = self._everywhere(X, starts[0], places), 1
             after = before
             if self.refine:
-                ends = [self._refined(rows, start, watch) for start in starts]
+                ends = [self._refined(spreads, start, watch) for start in starts]
                 best = min(ends, key=lambda end: end.score)
                 ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
                 after, n_iter = self._everywhere(X, ended, places), best.n_iter
@@ -140,25 +147,26 @@ class SelfExpressionFinder(SubspaceFinder):
             far /= np.where(length > 0, length, 1.0)
         return residuals.argmin(axis=1), far
 
-    def _fitted(self, rows: FloatArray, nodes: Nodes, labels: IndexArray) -> Parts:
+    def _fitted(self, spreads: Spreads, nodes: Nodes, labels: IndexArray) -> Parts:
         """Rows by the parts of the graph, each with its flat."""
         of_rows = labels[nodes.of_row]
         of_rows[nodes.is_zero] = UNPLACED
-        flats = self._flats(rows, of_rows)
-        return Parts(_placed(rows, of_rows, flats), flats)
+        flats = self._flats(spreads, of_rows)
+        return Parts(_placed(spreads.rows, of_rows, flats), flats)
 
-    def _refined(self, rows: FloatArray, start: Parts, watch: Watch) -> Refined:
+    def _refined(self, spreads: Spreads, start: Parts, watch: Watch) -> Refined:
         """Rows go to the closest flat and flats are fitted anew while that describes them better.
 
         As many rows are noise as before, the farthest ones; no cluster is given up.
         """
+        rows = spreads.rows
         spared = int((start.labels < 0).sum())
         best, n_iter = start, 1
-        dim = self._common_dim(rows, start)
-        score = self._score(rows, start.labels, dim)
+        dim = self._common_dim(spreads, start.labels)
+        score = self._score(spreads, start.labels, dim)
         now = start.labels
         while n_iter <= ROUNDS and not watch.out_of_time():
-            flats = self._flats(rows, now, dim)
+            flats = self._flats(spreads, now, dim)
             labels, far = self._closest(rows, flats)
             if spared:
                 labels[np.argsort(far, kind="stable")[len(rows) - spared :]] = -1
@@ -166,32 +174,29 @@ class SelfExpressionFinder(SubspaceFinder):
             if sizes.min() <= ROWS_PER_DIMENSION * dim:
                 break
             n_iter += 1
-            lower = min(dim, self._common_dim(rows, Parts(labels, flats)))
+            lower = min(dim, self._common_dim(spreads, labels))
             if np.array_equal(labels, now) and lower == dim:
                 break
             now, dim = labels, lower
-            new = self._score(rows, now, dim)
+            new = self._score(spreads, now, dim)
             if new < score:
                 best, score = Parts(now, flats), new
-        best = Parts(best.labels, self._flats(rows, best.labels))
+        best = Parts(best.labels, self._flats(spreads, best.labels))
         return Refined(best, score, n_iter)
 
-    def _common_dim(self, rows: FloatArray, found: Parts) -> int:
+    def _common_dim(self, spreads: Spreads, labels: IndexArray) -> int:
         """One dimension for all flats, so that none of them attracts rows by its size."""
         if self.flat_dim is not None:
             return self.flat_dim
-        own = [rows[found.labels == k] for k in range(len(found.flats))]
-        dims = [int(dim_scores(each, self.affine).argmin()) for each in own]
+        dims = [int(each.dim_scores.argmin()) for each in spreads.of(labels)]
         return max(int(np.median(dims)), 0 if self.affine else 1)
 
-    def _score(self, rows: FloatArray, labels: IndexArray, dim: int) -> float:
+    def _score(self, spreads: Spreads, labels: IndexArray, dim: int) -> float:
         """BIC of the rows around flats of one dimension, labels included; smaller is better."""
         total = 0.0
-        for k in range(int(labels.max(initial=-1)) + 1):
-            own = rows[labels == k]
-            scores = dim_scores(own, self.affine)
-            total += float(scores[min(dim, len(scores) - 1)])
-            total -= 2.0 * len(own) * np.log(max(len(own), 1) / len(rows))
+        for each in spreads.of(labels):
+            total += float(each.dim_scores[min(dim, len(each.dim_scores) - 1)])
+            total -= 2.0 * each.size * np.log(max(each.size, 1) / len(labels))
         return total
 
     def _split(
@@ -220,20 +225,26 @@ class SelfExpressionFinder(SubspaceFinder):
             # No row says anything about another: one after the other, as far as there are groups.
             labels[labels == UNPLACED] = 0
             return Split([labels], np.ones(1))
-        many = PIECES * k if k and self.refine else (k or MOST_BY_GAP) + 1
-        found = spectrum(graph[kept][:, kept], max(many, 2), self.regularization, rng)
+        if len(kept) < m:
+            graph = graph[kept][:, kept]
+        found = spectrum(graph, max((k or MOST_BY_GAP) + 1, 2), self.regularization, rng)
         number = k or self._by_gap(found.values)
         labels[kept] = parts(found.vectors, number, self.n_init, rng)
-        ways = [labels]
+        split = Split([labels], found.values[: number + 1])
+        if not self.refine or number == 1 or are_components(graph, labels[kept]):
+            # Where the graph has just as many parts, nothing is to be joined.
+            return split
+        many = min(PIECES * number, len(kept))
+        if len(found.values) < many:
+            found = spectrum(graph, many, self.regularization, rng, precise=False)
         gap = eigengap(found.values)
         if gap.n_clusters == number and gap.is_clear:
-            # The graph has just as many parts: nothing is to be joined.
-            return Split(ways, found.values[: number + 1])
-        if self.refine and 1 < number < len(found.values):
-            pieces = parts(found.vectors, min(PIECES * number, len(found.values)), 1, rng)
-            ways.append(labels.copy())
-            ways[1][kept] = joined(U[kept], pieces, number, rng)
-        return Split(ways, found.values[: number + 1])
+            return split
+        other = labels.copy()
+        other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng), number, rng)
+        if not same_parts(labels, other):
+            split.labels.append(other)
+        return split
 
     def _by_gap(self, values: FloatArray) -> int:
         gap = eigengap(values)
@@ -247,16 +258,15 @@ class SelfExpressionFinder(SubspaceFinder):
             )
         return gap.n_clusters
 
-    def _flats(self, rows: FloatArray, labels: IndexArray, common: int | None = None) -> list[Flat]:
+    def _flats(self, spreads: Spreads, labels: IndexArray, common: int | None = None) -> list[Flat]:
         """The flat of each cluster, of the dimension asked for or the likeliest one."""
-        flats, thin = [], 0
-        for k in range(int(labels.max(initial=-1)) + 1):
-            own = rows[labels == k]
+        flats, thin, rows = [], 0, spreads.rows
+        for each in spreads.of(labels):
             dim = self.flat_dim if common is None else common
             if dim is None:
-                dim = max(int(dim_scores(own, self.affine).argmin()), 0 if self.affine else 1)
+                dim = max(int(each.dim_scores.argmin()), 0 if self.affine else 1)
             dim = min(dim, rows.shape[1] - 1)
-            flat = fitted_flat(own, dim) if self.affine else linear_flat(own, dim)
+            flat = each.flat(dim)
             if self.flat_dim is not None and flat.dim < dim:
                 thin += 1
                 flat = completed(flat, rows, dim)
@@ -390,11 +400,33 @@ def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
         own = own - own.mean(axis=0)
         typical = np.sqrt(np.square(own).sum() / len(own)) or 1.0
         own = np.hstack([own, np.full((len(own), 1), typical)])
-    if own.shape[1] > len(own):
-        left, singular, _ = np.linalg.svd(own, full_matrices=False)
-        own = left * singular
+    own = in_their_span(own)
     length = np.linalg.norm(own, axis=1, keepdims=True)
     return Nodes(own / np.where(length > 0, length, 1.0), number[inverse.ravel()], first, is_zero)
+
+
+def in_their_span(rows: FloatArray) -> FloatArray:
+    """Rows in coordinates of what they span, if that has fewer dimensions than the table.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.base import in_their_span
+    >>> in_their_span(np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.0], [3.0, 0.0, 0.0]])).shape
+    (3, 2)
+    """
+    n, p = rows.shape
+    if p > n:
+        left, singular, _ = np.linalg.svd(rows, full_matrices=False)
+        return np.asarray(left * singular)
+    values, vectors = np.linalg.eigh(rows.T @ rows)
+    # What eigenvalues can tell, and whether the rows agree.
+    basis = vectors[:, values > OUTSIDE * values.max(initial=0.0)]
+    if basis.shape[1] in (0, p):
+        return rows
+    found = rows @ basis
+    away = rows - found @ basis.T
+    if np.abs(away).max() > OUTSIDE * np.abs(rows).max():
+        return rows
+    return found
 
 
 def in_blocks(
@@ -505,32 +537,54 @@ def joined(U: FloatArray, pieces: IndexArray, k: int, rng: np.random.Generator) 
 # -- flats -----------------------------------------------------------------------------------------
 
 
-def linear_flat(rows: FloatArray, dim: int) -> Flat:
-    """The flat through the origin that is closest to some rows.
+class Spread:
+    """How rows spread around their mean, or around the origin.
 
     >>> import numpy as np
-    >>> from subscape.finders.selfexpression.base import linear_flat
-    >>> np.abs(linear_flat(np.array([[2.0, 2.0], [-1.0, -1.0]]), 1).basis).round(3).tolist()
+    >>> from subscape.finders.selfexpression.base import Spread
+    >>> found = Spread(np.array([[2.0, 2.0], [-1.0, -1.0]]), affine=False)
+    >>> np.abs(found.flat(1).basis).round(3).tolist()
     [[0.707], [0.707]]
     """
-    origin = np.zeros(rows.shape[1])
-    if dim and len(rows) > rows.shape[1]:
-        return flat_of_scatter(origin, rows.T @ rows, dim)
-    _, singular, basis = np.linalg.svd(rows, full_matrices=False)
-    rank = int((singular > singular.max(initial=0.0) * NOTHING).sum())
-    return Flat(origin, np.ascontiguousarray(basis[: min(dim, rank)].T))
+
+    def __init__(self, rows: FloatArray, affine: bool) -> None:
+        n, p = rows.shape
+        self.size = n
+        self._centre = rows.mean(axis=0) if affine and n else np.zeros(p)
+        away = rows - self._centre if affine else rows
+        if n > p:
+            values, vectors = np.linalg.eigh(away.T @ away)
+            values, self._basis = np.maximum(values[::-1], 0.0), vectors[:, ::-1]
+            self._rank = p
+        else:
+            _, singular, basis = np.linalg.svd(away, full_matrices=False)
+            values, self._basis = np.square(singular), basis.T
+            self._rank = int((singular > singular.max(initial=0.0) * NOTHING).sum())
+        self.dim_scores = bic_scores(values / max(n, 1), n, p, max(n // ROWS_PER_DIMENSION, 1))
+        """BIC of the flats that the rows may lie near, by their dimension."""
+
+    def flat(self, dim: int) -> Flat:
+        """The flat of this dimension that is closest; a smaller one of fewer rows."""
+        return Flat(self._centre, np.ascontiguousarray(self._basis[:, : min(dim, self._rank)]))
 
 
-def dim_scores(rows: FloatArray, affine: bool) -> FloatArray:
-    """BIC of the flats that rows may lie near, by their dimension."""
-    n, p = rows.shape
-    if affine:
-        rows = rows - rows.mean(axis=0)
-    if n > p:
-        values = np.linalg.eigvalsh(rows.T @ rows)[::-1] / n
-    else:
-        values = np.square(np.linalg.svd(rows, compute_uv=False)) / n
-    return bic_scores(values, n, p, max(n // ROWS_PER_DIMENSION, 1))
+class Spreads:
+    """How the clusters of some rows spread; what was asked last is remembered."""
+
+    def __init__(self, rows: FloatArray, affine: bool) -> None:
+        self.rows, self._affine = rows, affine
+        self._known: list[tuple[IndexArray, list[Spread]]] = []
+
+    def of(self, labels: IndexArray) -> list[Spread]:
+        """Of every cluster."""
+        for known, found in self._known:
+            if np.array_equal(known, labels):
+                return found
+        number = int(labels.max(initial=-1)) + 1
+        found = [Spread(self.rows[labels == k], self._affine) for k in range(number)]
+        # A round compares what is with what was.
+        self._known = [*self._known[-1:], (labels.copy(), found)]
+        return found
 
 
 def completed(flat: Flat, rows: FloatArray, dim: int) -> Flat:

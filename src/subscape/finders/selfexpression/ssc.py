@@ -159,13 +159,37 @@ class SSC(SelfExpressionFinder):
         self.progress = progress
 
     def _express(self, U: FloatArray, watch: Watch) -> sparse.csr_array:
+        room = Room(U)
+
         def pursued(own: IndexArray) -> Block:
-            return pursuit(U, own, self.n_nonzero, self.tol)
+            return pursuit(U, own, self.n_nonzero, self.tol, room)
 
         return in_blocks(len(U), pursued, watch)
 
 
-def pursuit(U: FloatArray, own: IndexArray, n_nonzero: int, tol: float) -> Block:
+class Room:
+    """Likenesses of rows with all others, in one array that is used again and again.
+
+    Which row is most like another needs no more than single precision.
+    """
+
+    def __init__(self, U: FloatArray) -> None:
+        self._columns = np.ascontiguousarray(U.T, np.float32)
+        self._cells = np.empty(0, np.float32)
+
+    def likenesses(self, rows: FloatArray) -> Any:
+        """(b, m) magnitudes of the products of some rows with all rows of the table."""
+        shape = len(rows), self._columns.shape[1]
+        if self._cells.size < shape[0] * shape[1]:
+            self._cells = np.empty(shape[0] * shape[1], np.float32)
+        found = self._cells[: shape[0] * shape[1]].reshape(shape)
+        np.matmul(rows.astype(np.float32), self._columns, out=found)
+        return np.abs(found, out=found)
+
+
+def pursuit(
+    U: FloatArray, own: IndexArray, n_nonzero: int, tol: float, room: Room | None = None
+) -> Block:
     """Coefficients of some rows by orthogonal matching pursuit over all the others, at once.
 
     Parameters
@@ -176,6 +200,8 @@ def pursuit(U: FloatArray, own: IndexArray, n_nonzero: int, tol: float) -> Block
         The rows to express.
     n_nonzero : int
     tol : float
+    room : Room, optional
+        For several calls with the same rows.
 
     Returns
     -------
@@ -199,11 +225,9 @@ def pursuit(U: FloatArray, own: IndexArray, n_nonzero: int, tol: float) -> Block
     along = np.zeros((b, most))
     left = U[own].copy()
     todo = np.arange(b)
-    # Which row is most like another needs no more digits than these.
-    short = U.astype(np.float32).T
+    room = room or Room(U)
     for step in range(most):
-        like = left[todo].astype(np.float32) @ short
-        np.abs(like, out=like)
+        like = room.likenesses(left[todo])
         like[np.arange(len(todo)), own[todo]] = -1.0
         best = like.argmax(axis=1)
         fresh, inside = U[best].copy(), np.zeros((len(todo), step))
