@@ -69,6 +69,13 @@ def test_sheets_by_name(write):
         Table.read(path, sheet="notes")
 
 
+def test_a_sheet_of_notes_is_not_the_table(write):
+    book = {"read me": [["The data are on the next sheet"], ["Ask Jo"]], "data": ROWS}
+    table = Table.read(write(xlsx(book)))
+    assert table.source["sheet"] == "data"
+    assert any("'data' was read; there is also 'read me'" in note for note in table.notes)
+
+
 def test_a_title_above_the_table_and_no_names(write):
     titled = [["Members 2020", *[None] * 5], [None] * 6, *ROWS]
     table = Table.read(write(xlsx({"s": titled})))

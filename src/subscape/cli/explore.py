@@ -20,6 +20,7 @@ import numpy as np
 
 from subscape.arrays.backend import active
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
+from subscape.files.labels import beside_labels
 from subscape.parallel.interruption import PromptStop, leave
 from subscape.tables.columns import is_number
 from subscape.tables.readers.boundary import printable
@@ -522,7 +523,7 @@ def say_plan(
         gone = int(table.profile.n_missing[place])
         name, kind = printable(short(column.name)), column.kind
         kind = f"{kind} ({column.unit})" if column.unit else kind
-        note = printable(column.unused or column.note)
+        note = printable(as_options(column.unused or column.note))
         lines.append((name, column.role, kind, str(gone), note))
     click.echo("")
     for line in columns(lines, right="lllr"):
@@ -531,12 +532,12 @@ def say_plan(
         click.echo(f"… and {len(table.schema) - LISTED} more columns")
     # First, because roles may be what has to be changed before anything can be planned.
     if folder is None:
-        click.echo("\nTo change roles: --check -o FOLDER writes columns.csv, to edit and pass with "
-                   "--columns\n")  # fmt: skip
+        click.echo("\nTo change roles, units, decimal signs: --check -o FOLDER writes columns.csv, "
+                   "to edit and pass with --columns\n")  # fmt: skip
     else:
         said = {} if options["columns"] is None else read_columns(options["columns"])
         path = write_columns(table, folder, options["columns"], said)
-        click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
+        click.echo(f"\nEdit roles, units, decimal signs in {path} and pass  --columns {path}\n")
     check_rows(table)
     ready = prepare(_to_search(table, options))
     for note in ready.notes:
@@ -584,11 +585,11 @@ def say_plan_as_json(
             "columns": [
                 {
                     "name": c.name, "role": c.role, "kind": c.kind, "unit": c.unit,
-                    "missing": int(missing[j]), "note": c.unused or c.note,
+                    "missing": int(missing[j]), "note": as_options(c.unused or c.note),
                 }
                 for j, c in enumerate(table.schema)
             ],
-            "notes": [*table.notes, *ready.notes],
+            "notes": [as_options(note) for note in (*table.notes, *ready.notes)],
             "plan": {
                 "effort": plan.effort, "runs": plan.n_runs, "null_tables": plan.n_null,
                 "seconds_on_one_core": rough_seconds(plan.n_runs, plan.n_null, rows, width),
@@ -718,7 +719,8 @@ def read_known(path: str | None, table: Table | PartedTable, what: str) -> dict[
         known = Table.read(path, id=named[0])
         if known.row_names is None and table.row_names is not None:
             raise SubscapeError(f"{path} names rows twice in {named[0]!r}; leave one line of each")
-    groups = [c.name for c in known.schema if c.role not in ("id", "date")]
+    beside = beside_labels([c.name for c in known.schema])
+    groups = [c.name for c in known.schema if c.role not in ("id", "date") and c.name not in beside]
     if not groups:
         raise SubscapeError(f"{path} has no column of labels")
     order = _joined(known, table, path)

@@ -283,6 +283,8 @@ _WORDS = (
     ("by limits=Limits(columns=…)", "by --trusted"),
     ("by limits=Limits(line=…)", "by --trusted"),
     ("(sheet=…)", "(--sheet)"),
+    ("(columns=…)", "(--columns)"),
+    ("(roles=…, --columns)", "(--columns)"),
     ("(layer=…)", "(--layer)"),
     ("(normalize='none' leaves them)", "(--normalize none leaves them)"),
     ("normalize='log'", "--normalize log"),
@@ -291,7 +293,6 @@ _WORDS = (
     ("give layer or use_rep", "give --layer or --use-rep"),
     ("layer and use_rep are for", "--layer and --use-rep are for"),
     ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
-    ("n_clusters=", "-k "),
     (
         "restrict() and embed() bring clusterings to one table",
         "In Python, restrict() and embed() bring clusterings to one table",
@@ -299,14 +300,18 @@ _WORDS = (
 )
 
 
-def as_options(message: str) -> str:
-    """A message with options instead of parameters.
+def as_options(message: str, command: str = "") -> str:
+    """A message with options instead of parameters, as the command has them.
 
     >>> as_options("say delimiter=';', or encoding=…; header=False reads it as data")
     "say --delimiter ';', or --encoding …; --no-header reads it as data"
     >>> as_options('say mass="unit" to scale every subspace to mass 1')
     'say --mass unit to scale every subspace to mass 1'
+    >>> as_options("n_clusters=9 is more than 5", "consensus")
+    '-k 9 is more than 5'
     """
+    if command == "consensus":  # elsewhere it is given by that name, as -p n_clusters=9
+        message = message.replace("n_clusters=", "-k ")
     for words, instead in _WORDS:
         message = message.replace(words, instead)
     message = _VALUES.sub(_option, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,7 @@ from . import dialect
 from .boundary import DEFAULT, Limits, guarded
 from .dialect import NAMES, counts_as_number, split
 from .layout import Layout, TextOptions, layout
-from .packed import open_bytes
+from .packed import open_bytes, packing_of
 
 __all__ = ["LineNumbers", "TextOptions", "read_delimited"]
 
@@ -30,6 +31,9 @@ COLUMNS_AT_ONCE = 8192
 
 #: In larger files rows are counted, not lines.
 MOST_TO_COUNT = 1 << 27
+
+#: Bytes of text that are handed to arrow in one piece; what is larger is read in blocks.
+MOST_IN_MEMORY = 1 << 26
 
 #: From here on, float64 has no longer every whole number.
 LARGEST_WHOLE = float(2**53)
@@ -182,13 +186,13 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
     # Arrow needs some 20 kB for every column while it reads, however few rows there are.
     for begin in range(0, len(keys), COLUMNS_AT_ONCE):
         some = keys[begin : begin + COLUMNS_AT_ONCE]
-        with open_bytes(path, limits) as file:
+        with _for_arrow(path, found.encoding, limits) as (file, encoding):
             table = arrow_csv.read_csv(
                 file,
                 read_options=arrow_csv.ReadOptions(
                     column_names=keys,
                     skip_rows=found.skip,
-                    encoding="utf8" if found.encoding.startswith("utf-8") else found.encoding,
+                    encoding=encoding,
                     block_size=block,
                 ),
                 parse_options=arrow_csv.ParseOptions(
@@ -204,6 +208,31 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
             )
         columns += [table.column(key) for key in some]
     return columns
+
+
+@contextlib.contextmanager
+def _for_arrow(path: Path, encoding: str, limits: Limits) -> Iterator[tuple[Any, str]]:
+    """A file as arrow shall read it, and in which encoding.
+
+    Threads of arrow read ahead, also after an error. One that waits for Python while the
+    interpreter ends brings the whole process down, so they get bytes, or a file of their own, where
+    that is possible.
+    """
+    import pyarrow as pa
+
+    plain = encoding.startswith("utf-8")
+    with open_bytes(path, limits) as file:
+        head = file.read(MOST_IN_MEMORY + 1)
+        if len(head) <= MOST_IN_MEMORY:
+            yield pa.BufferReader(head if plain else head.decode(encoding).encode()), "utf8"
+            return
+    del head
+    if plain and not packing_of(path):
+        with pa.OSFile(str(path), "rb") as own:
+            yield own, "utf8"
+        return
+    with open_bytes(path, limits) as file:
+        yield file, "utf8" if plain else encoding
 
 
 def _lines(path: Path, found: Layout, limits: Limits) -> Iterator[tuple[int, list[str]]]:

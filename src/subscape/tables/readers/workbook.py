@@ -36,7 +36,7 @@ def read_sheet(
     path : Path
         An ``.xlsx``, ``.xlsm``, ``.xlsb``, ``.xls`` or ``.ods`` file.
     sheet : str, optional
-        Its name; needed where several sheets have something in them.
+        Its name; else the first one that holds a table, and the others are said.
     header : bool, optional
         Whether the first row holds the names.
     limits : Limits
@@ -108,14 +108,22 @@ def _chosen(
             filled.append((name, cells, _merged(found)))
     if not filled:
         raise FileFormatError(f"{file} has no sheet with anything in it")
-    if len(filled) > 1:
-        # The first sheet is where people put their table; the others are said.
-        others = [name for name, _, _ in filled[1:]]
+    # The first sheet is where people put their table, behind a page of notes; the others are said.
+    used = next((one for one in filled if _is_table(one[1])), filled[0])
+    others = [name for name, _, _ in filled if name != used[0]]
+    if others:
         notes.append(
-            f"the sheet {filled[0][0]!r} was read; there {'is' if len(others) == 1 else 'are'} "
+            f"the sheet {used[0]!r} was read; there {'is' if len(others) == 1 else 'are'} "
             f"also {listing(others)} (sheet=…)"
         )
-    return filled[0]
+    return used
+
+
+def _is_table(cells: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a sheet has two rows and two columns of something: less is a note."""
+    rows = [row for row in cells if any(_text(cell) for cell in row)]
+    filled = {j for row in rows for j, cell in enumerate(row) if _text(cell)}
+    return len(rows) > 1 and len(filled) > 1
 
 
 def _merged(sheet: Any) -> list[str]:
