@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from subscape.core.errors import count
 from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL, STABLE
 
 from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
 from .inputs import of_text, read_files, suggestion, with_clusters
-from .output import columns, json_option, number, print_json, write_records
+from .output import columns, json_option, number, print_json, progress_for, write_records
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -113,7 +114,7 @@ def validate(
         finder = _knowing(entry, finder, matrix, given, sources[0].clustering)
     kind = "axis" if entry is None else entry.kind
     X = matrix.scaled(str(how["scale"]), kind)[0].to_numpy()
-    work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
+    work = {"store": store, "n_jobs": jobs, "progress": progress_for(quiet or wants_json)}
     reports = _validated(X, clusterings, finder, samples, share, nulls, seed, work)
     names = [_title(source, result).rpartition("#")[2] for source in sources]
     tell(reports, names, wants_json)
@@ -404,6 +405,14 @@ def _verdict(report: dict[str, Any]) -> str:
         for record in clusters
         if not record["stability"] < STABLE and not record["p_value"] > SIGNIFICANCE_LEVEL
     ]
+    smallest = 1 / (report["nulls"] + 1)
+    reached = report["p_value"] is not None and report["p_value"] > 1.5 * smallest
+    if report["p_value"] is not None and smallest > SIGNIFICANCE_LEVEL and not reached:
+        return (
+            f"Whether it is chance stays open: {count(report['nulls'], 'table')} without clusters "
+            f"give no p below {smallest:.2g}; --nulls {round(1 / SIGNIFICANCE_LEVEL) - 1} give "
+            f"{SIGNIFICANCE_LEVEL:g}."
+        )
     if report["p_value"] is not None and report["p_value"] > SIGNIFICANCE_LEVEL:
         return "Tables without clusters give as much: no cluster should be trusted."
     rule = " and ".join(
