@@ -17,7 +17,15 @@ from .finder_inputs import (
     typed_value,
 )
 from .inputs import of_text, suggestion
-from .output import columns, json_option, number, print_json, progress_for, write_records
+from .output import (
+    check_picture,
+    columns,
+    json_option,
+    number,
+    print_json,
+    progress_for,
+    write_records,
+)
 
 EXAMPLES = """\b
 Examples:
@@ -93,6 +101,7 @@ def choose(
     grid = parsed_grid([*ranges, *more], finder.get_params())
     if plot is not None and by != "stability":
         raise ValueError("--plot draws the stability over the settings; use it with --by stability")
+    check_picture(plot)
     if output is not None:
         from subscape.files.formats import format_for
 

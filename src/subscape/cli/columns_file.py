@@ -16,7 +16,7 @@ from subscape.tables.readers.boundary import guarded
 from subscape.tables.readers.dialect import decode, detect_encoding, find_delimiter
 from subscape.tables.table import Table
 
-from .inputs import as_options
+from .wording import as_options
 
 if TYPE_CHECKING:
     from subscape.exploration.parted_tables import PartedTable

@@ -28,8 +28,9 @@ from subscape.tables.readers.dialect import NAMES
 from subscape.tables.table import Table
 
 from .columns_file import read_columns, write_columns
-from .inputs import as_options, columns_option, of_text, text_options
+from .inputs import columns_option, of_text, text_options
 from .output import columns, json_option, print_json, short
+from .wording import as_options
 
 if TYPE_CHECKING:
     from subscape.exploration.parted_tables import PartedTable

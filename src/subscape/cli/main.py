@@ -109,7 +109,7 @@ def _refuse(error: Exception, command: str) -> NoReturn:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:
-        from .inputs import as_options
+        from .wording import as_options
 
         text = as_options(str(error), command) or type(error).__name__
     click.echo(f"Error: {_harmless(text)}", err=True)

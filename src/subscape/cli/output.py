@@ -67,6 +67,26 @@ def _span(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
+#: Endings of pictures.
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse, before any work, a picture that could not be drawn at the end of it."""
+    from importlib.util import find_spec
+
+    if path is None:
+        return
+    if not path.lower().endswith(PICTURES):
+        raise ValueError(f"{path}: pictures end in {', '.join(PICTURES)}")
+    try:
+        found = find_spec("matplotlib")
+    except (ImportError, ValueError):  # it was taken out of sys.modules
+        found = None
+    if found is None:
+        raise ValueError("--plot needs matplotlib: pip install 'subscape[report]'")
+
+
 def facts_of(clustering: Any) -> dict[str, Any]:
     """What JSON says of any clustering: its kind and size, and rows and features of its clusters.
 

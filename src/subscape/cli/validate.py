@@ -14,7 +14,15 @@ from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL,
 
 from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
 from .inputs import of_text, read_files, suggestion, with_clusters
-from .output import columns, json_option, number, print_json, progress_for, write_records
+from .output import (
+    check_picture,
+    columns,
+    json_option,
+    number,
+    print_json,
+    progress_for,
+    write_records,
+)
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -91,6 +99,9 @@ def validate(
     for path in (output, plot):
         if path is not None and Path(path).exists() and not force:
             raise FileExistsError(f"{path} exists; pass --force to replace it")
+    check_picture(plot)
+    if plot is not None and not samples:
+        raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
     sources = None
     if result.partition("#")[0].endswith(".subscape"):
         # It knows its rows and features, and how the table was read.
@@ -121,8 +132,6 @@ def validate(
     if output is not None:
         write_records(output, records(reports, names), force=force)
     if plot is not None:
-        if reports[0]["stability"] is None:
-            raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
         from subscape.plots.cluster_stability import ClusterStabilityDisplay
 
         ClusterStabilityDisplay.from_stability(reports[0]["stability"]).figure_.savefig(plot)
