@@ -1,12 +1,14 @@
 """``subscape explore`` and ``subscape predict``, from a file to a page."""
 
 import csv
+import importlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -101,6 +103,16 @@ def test_where_nobody_sees_a_line_move_there_is_a_heartbeat(capsys):
     assert "still views: NrKMeans, 2 groupings so far (3/10)" in said
     time.sleep(0.1)
     assert capsys.readouterr().err == ""
+
+
+def test_the_heart_goes_on_beating_after_the_first_look(run, tmp_path, monkeypatch):
+    # The package has the command under the module's name.
+    module = importlib.import_module("subscape.cli.explore")
+    monkeypatch.setattr(module, "LiveLine", partial(LiveLine, heartbeat=0.02))
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    np.savetxt(tmp_path / "t.csv", X, delimiter=",", header="a,b,c", comments="")
+    told = run("explore", "t.csv", "--effort", "quick", "--jobs", "1", "-o", "s").stderr
+    assert " s  still " in told[told.index("A first look") :]
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def explore(
     def update(study: Any) -> None:
         page = paged(study)
         if not looks and not (quiet or wants_json):
-            live.clear()
+            live.wipe()
             seconds = time.perf_counter() - began
             click.echo(f"{study.verdict} ({seconds:.1f} s; {page} shows it, and renews)", err=True)
         looks.append(page)
@@ -400,6 +400,10 @@ class LiveLine:
     def clear(self) -> None:
         """Take the line away, and be silent from now on."""
         self._end.set()
+        self.wipe()
+
+    def wipe(self) -> None:
+        """Take the line away for something else to be printed; it comes again."""
         if self._is_terminal:
             click.echo("\r\033[K", nl=False, err=True)
 
