@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -48,6 +49,25 @@ def test_new_rows_are_put_into_the_clusters(explored, tmp_path):
     assert len(np.unique(found * 2 + truth)) == 2
     refused = CliRunner().invoke(cli, ["predict", str(folder / "study"), str(folder / "truth.csv")])
     assert refused.exit_code == 2 and "not in this one" in refused.output
+
+
+def test_new_rows_get_the_names_of_their_clusters(explored, run, tmp_path):
+    folder, _, _ = explored
+    shutil.copytree(folder / "study", tmp_path / "named")
+    assert run("rename", "named", "1.2=old").exit_code == 0
+    told = run("predict", "named", str(folder / "people.csv"))
+    assert told.stderr == ""
+    lines = list(csv.DictReader(told.stdout.splitlines()))
+    assert {(line["view_1"], line["view_1_name"]) for line in lines} == {("1", ""), ("2", "old")}
+
+
+def test_new_rows_in_a_view_that_is_not_claimed(explored, run):
+    folder, _, _ = explored
+    study = load_study(folder / "study")
+    replace(study, views=tuple(replace(view, p_value=0.31) for view in study.views)).save("chance")
+    told = run("predict", "chance", str(folder / "people.csv"))
+    assert told.stderr == "note: view 1 is not claimed: p = 0.31\n"
+    assert told.exit_code == 0 and told.stdout.startswith("row,view_1,")
 
 
 def test_check_says_roles_and_plan_and_writes_columns(tmp_path):
