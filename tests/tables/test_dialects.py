@@ -201,6 +201,16 @@ def test_decimal_commas_with_units_do_not_make_the_comma_a_delimiter(tmp_path):
     assert table.values("Umsatz")[0] == 1_200_300 and table.values("Größe")[1] == 2.2
 
 
+def test_titles_above_two_columns(tmp_path):
+    lines = ["Report 2024;", "made by Jo;", "x;y", *(f"{i};{i % 7}" for i in range(30))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.feature_names == ("x", "y") and table.shape == (30, 2)
+    unnamed = ["x;", *(f"{i};{i % 7}" for i in range(30))]
+    (tmp_path / "t.csv").write_text("\n".join(unnamed) + "\n")
+    assert Table.read(tmp_path / "t.csv").shape == (30, 2)
+
+
 def test_a_header_full_of_another_delimiter(tmp_path):
     head = '"' + ";".join("abcdefghijklmno") + '",x,y\n'
     (tmp_path / "t.csv").write_text(head + "".join(f"t{i % 3},{i},{i * i}\n" for i in range(30)))

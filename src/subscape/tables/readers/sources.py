@@ -187,7 +187,7 @@ def _read_workbook(
         found.names,
         found.arrays,
         wanted,
-        Habits(markers=True),
+        Habits(markers=True, line_of=found.line_of),
         row_names=found.names[0] if found.row_names else None,
         source={"format": "workbook", "sheet": found.name},
         notes=found.notes,
