@@ -223,9 +223,10 @@ def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--layer", help="Of h5ad: a layer in place of X."),
         click.option("--trusted", is_flag=True,
                      help="Lift the limits on how much a packed or very wide file may hold."),
-        click.option("--sheet", help="Sheet of a workbook, if not the first."),
+        click.option("--sheet", help="Sheet of a workbook, if not the first with a table."),
         click.option("--ragged", type=click.Choice(["refuse", "pad"]),
-                     help="What becomes of rows of a text file that are shorter than others."),
+                     help="What becomes of rows of a text file that are shorter or longer than "
+                     "the header."),
         click.option("--na", multiple=True, metavar="VALUE",
                      help="A cell that means no value, such as -999; may be repeated."),
         click.option("--no-header", is_flag=True,

@@ -381,6 +381,6 @@ def _unequal(path: Path, found: Layout, line: int, cells: int, others: int) -> F
     more = f", and {count(others, 'other row')} differ" if others else ""
     return FileFormatError(
         f"{path.name}, line {line}: {count(cells, 'cell')} where the first row has "
-        f"{len(found.names)}{more}; mend the file, say ragged='pad' to fill up short rows, or "
+        f"{len(found.names)}{more}; mend the file, say ragged='pad' to fill up what is short, or "
         f"delimiter=… (found: {NAMES.get(found.delimiter, found.delimiter)})"
     )
