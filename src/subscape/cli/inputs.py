@@ -113,8 +113,11 @@ def _split(argument: str) -> tuple[str, str | None]:
 
 def _chosen(sources: list[Source], wanted: str, path: str) -> Source:
     names = [source.name.rpartition("#")[2] for source in sources]
-    if wanted in names:
-        return sources[names.index(wanted)]
+    # A single clustering goes by the name of its file, and by that of its column as well.
+    heads = [(source.clustering.provenance or {}).get("column") for source in sources]
+    for known in (names, heads):
+        if wanted in known:
+            return sources[known.index(wanted)]
     if wanted.isdigit() and 1 <= int(wanted) <= len(sources):
         return sources[int(wanted) - 1]
     raise ValueError(f"{path} holds no clustering {wanted!r}; it has {_listed(names)}")

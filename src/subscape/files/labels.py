@@ -49,6 +49,7 @@ def parse_labels(text: str, source: str) -> list[Draft]:
     """
     found = _columns(text, source)
     rows, names, cells = _row_column(found, source)
+    is_study = found.headed and bool(beside_labels(names))
     if not found.headed:
         names = [str(j) for j in range(1, len(cells) + 1)]
     if found.headed and any(_LABELS.match(name) for name in names):
@@ -62,7 +63,8 @@ def parse_labels(text: str, source: str) -> list[Draft]:
     drafts = []
     for name, column in zip(names, cells, strict=True):
         labels = _labels(column, name, source)[order]
-        drafts.append(labels_draft(labels, source, name if len(names) > 1 else "", row_names))
+        called = name if len(names) > 1 or is_study else ""
+        drafts.append(labels_draft(labels, source, called, row_names))
     return drafts
 
 
