@@ -25,6 +25,15 @@ CASES = {
         from subscape.datasets import planted_axes
         from subscape.finders import LAC
         X, truth = planted_axes(40, 4, n_clusters=2, dims=2, random_state=0)
+        import numpy as np
+        from subscape import pl, report
+        from subscape.testing.studies import planted_study
+        import anndata
+        study = planted_study(60, n_clusters=(2,), results=())
+        study.save("study")
+        adata = anndata.AnnData(np.zeros(study.shape))
+        adata.var_names = list(study.feature_names)
+        study.write_anndata(adata)
         """,
         {
             "a picture": "plots.CellsDisplay.from_clustering(truth)",
@@ -33,6 +42,11 @@ CASES = {
             "views": "plots.ViewsDisplay.from_clusterings(X, [truth, truth])",
             "a matrix": "plots.DistanceMatrixDisplay.from_clusterings([truth, truth])",
             "the command": "command('matrix', 'a.csv', 'b.csv', '--plot', 'm.png')",
+            "figures": "command('figures', 'study')",
+            "figures in Python": "report.write_figures(study, 'figures')",
+            "pl": "pl.views(adata)",
+            "choose": "command('choose', 'LAC', 'a.csv', '--grid', 'h=1', '--plot', 'c.svg')",
+            "validate": "command('validate', 'a.csv', 'b.csv', '--plot', 'c.svg')",
         },
     ),
     "anndata": (
@@ -40,6 +54,8 @@ CASES = {
         """
         import h5py, numpy as np
         import subscape
+        from subscape.testing.studies import planted_study
+        planted_study(60, n_clusters=(2,), results=()).save("study")
         with h5py.File("cells.h5ad", "w") as file:
             file["X"] = np.zeros((4, 2))
         """,
@@ -49,7 +65,12 @@ CASES = {
             "tl": "subscape.tl.explore(None)",
             "pl": "subscape.pl.views(None)",
             "the command": "command('explore', 'cells.h5ad')",
-            "another command": "command('fit', 'LAC', 'cells.h5ad', '-p', 'n_clusters=2')",
+            "fit": "command('fit', 'LAC', 'cells.h5ad', '-p', 'n_clusters=2')",
+            "choose": "command('choose', 'LAC', 'cells.h5ad', '--grid', 'n_clusters=2:3')",
+            "validate": "command('validate', 'a.csv', 'cells.h5ad', '--finder', 'LAC')",
+            "alternatives": "command('alternatives', 'cells.h5ad')",
+            "consensus": "command('consensus', 'a.csv', 'b.csv', '--table', 'cells.h5ad')",
+            "predict": "command('predict', 'study', 'cells.h5ad')",
         },
     ),
     "distributed": (
@@ -156,7 +177,8 @@ def test_what_is_missing_is_named_with_its_extra(hidden, tmp_path):
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     said = json.loads(done.stdout)
-    wanted = f"subscape[{extra}]" if extra else f"pip install {hidden}"
+    # In quotation marks, because some shells take brackets for something else.
+    wanted = f"pip install 'subscape[{extra}]'" if extra else f"pip install {hidden}"
     assert {what: text for what, text in said.items() if wanted not in text} == {}
 
 

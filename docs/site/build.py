@@ -56,6 +56,7 @@ def main() -> int:
         command += ["-D", "suppress_warnings=config.cache,myst-nb.lexer"]
     shutil.rmtree(asked.output, ignore_errors=True)
     environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONWARNINGS": "ignore"}
+    environment["IPYTHONDIR"] = str(quiet_kernels(source.parent / "ipython"))
     done = subprocess.run(
         [*command, "-b", "html", str(source), str(asked.output)], env=environment, cwd=source
     )
@@ -69,6 +70,14 @@ def main() -> int:
     if not problems:
         print("all links within the site hold", flush=True)
     return int(bool(problems))
+
+
+def quiet_kernels(folder: Path) -> Path:
+    """Settings with which the kernels of the tutorials say nothing about how they are reached."""
+    profile = folder / "profile_default"
+    profile.mkdir(parents=True, exist_ok=True)
+    (profile / "ipython_kernel_config.py").write_text("c.IPKernelApp.log_level = 'ERROR'\n")
+    return folder
 
 
 def stage(source: Path) -> None:

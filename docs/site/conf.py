@@ -46,6 +46,7 @@ suppress_warnings = ["config.cache"]
 autodoc_typehints = "none"  # the docstrings have them, in words
 autodoc_member_order = "bysource"
 autodoc_inherit_docstrings = True
+toc_object_entries_show_parents = "hide"  # the list beside a page is narrow
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
 numpydoc_xref_param_type = False

@@ -54,7 +54,7 @@ html_theme.sidebar_secondary.remove: true
 **You have a wide table. What groups are in it, in which features, and can you believe them?**
 
 ```console
-$ pip install "subscape[report]"
+$ pip install subscape
 $ subscape explore data.csv
 ```
 

@@ -61,7 +61,7 @@ def write(folder: Path) -> None:
     listed = "\n   ".join(packages())
     folder.joinpath("index.rst").write_text(
         "API reference\n=============\n\nEvery public name. What is not listed here may change at any time "
-        "(:doc:`/docs/project/deprecation`).\n\n.. toctree::\n   :maxdepth: 1\n\n   " + listed + "\n\n"
+        "(:doc:`/docs/project/deprecation`).\n\n.. toctree::\n   :hidden:\n\n   " + listed + "\n\n"
         + "\n".join(_lines(package) for package in packages())
     )  # fmt: skip
     for package in packages():

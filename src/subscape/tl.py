@@ -79,9 +79,7 @@ def _check(adata: Any, who: str) -> None:
     try:
         importlib.import_module("anndata")
     except ImportError:
-        raise ImportError(
-            f"{who} needs anndata: install it with  pip install subscape[anndata]"
-        ) from None
+        raise ImportError(f"{who} needs anndata: pip install 'subscape[anndata]'") from None
     raise TypeError(
         f"{who} takes an AnnData object, not {type(adata).__name__}; subscape.explore takes tables"
     )

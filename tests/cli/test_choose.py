@@ -93,7 +93,8 @@ def test_stability_with_a_picture_as_json_from_a_store(run, data):
 
 def test_bad_input(refused, data):
     assert "Did you mean PROCLUS" in refused("choose", "PROCLU", "data.csv", "--grid", "a=1")
-    assert "--grid" in refused("choose", "PROCLUS", "data.csv")
+    assert "--grid n_clusters=2:10" in refused("choose", "PROCLUS", "data.csv")
+    assert "such as n_clusters=2:10" in refused("choose", "PROCLUS", "data.csv", "--grid", "-k")
     assert "nothing.csv" in refused("choose", "PROCLUS", "nothing.csv", "--grid", "n_clusters=2:3")
     assert "--by stability" in refused(
         "choose",

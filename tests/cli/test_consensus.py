@@ -103,7 +103,7 @@ def test_existing_files_are_kept(run, refused, three):
 
 def test_a_missing_extra_is_one_line(refused, three, monkeypatch):
     monkeypatch.setitem(sys.modules, "moocore", None)
-    assert "pip install subscape[pareto]" in refused(
+    assert "pip install 'subscape[pareto]'" in refused(
         "consensus", "one.subscape", "--method", "moea"
     )
 

@@ -1,12 +1,15 @@
 """``subscape explore`` and ``subscape predict``, from a file to a page."""
 
 import csv
+import importlib
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -46,6 +49,25 @@ def test_new_rows_are_put_into_the_clusters(explored, tmp_path):
     assert len(np.unique(found * 2 + truth)) == 2
     refused = CliRunner().invoke(cli, ["predict", str(folder / "study"), str(folder / "truth.csv")])
     assert refused.exit_code == 2 and "not in this one" in refused.output
+
+
+def test_new_rows_get_the_names_of_their_clusters(explored, run, tmp_path):
+    folder, _, _ = explored
+    shutil.copytree(folder / "study", tmp_path / "named")
+    assert run("rename", "named", "1.2=old").exit_code == 0
+    told = run("predict", "named", str(folder / "people.csv"))
+    assert told.stderr == ""
+    lines = list(csv.DictReader(told.stdout.splitlines()))
+    assert {(line["view_1"], line["view_1_name"]) for line in lines} == {("1", ""), ("2", "old")}
+
+
+def test_new_rows_in_a_view_that_is_not_claimed(explored, run):
+    folder, _, _ = explored
+    study = load_study(folder / "study")
+    replace(study, views=tuple(replace(view, p_value=0.31) for view in study.views)).save("chance")
+    told = run("predict", "chance", str(folder / "people.csv"))
+    assert told.stderr == "note: view 1 is not claimed: p = 0.31\n"
+    assert told.exit_code == 0 and told.stdout.startswith("row,view_1,")
 
 
 def test_check_says_roles_and_plan_and_writes_columns(tmp_path):
@@ -101,6 +123,16 @@ def test_where_nobody_sees_a_line_move_there_is_a_heartbeat(capsys):
     assert "still views: NrKMeans, 2 groupings so far (3/10)" in said
     time.sleep(0.1)
     assert capsys.readouterr().err == ""
+
+
+def test_the_heart_goes_on_beating_after_the_first_look(run, tmp_path, monkeypatch):
+    # The package has the command under the module's name.
+    module = importlib.import_module("subscape.cli.explore")
+    monkeypatch.setattr(module, "LiveLine", partial(LiveLine, heartbeat=0.02))
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    np.savetxt(tmp_path / "t.csv", X, delimiter=",", header="a,b,c", comments="")
+    told = run("explore", "t.csv", "--effort", "quick", "--jobs", "1", "-o", "s").stderr
+    assert " s  still " in told[told.index("A first look") :]
 
 
 @pytest.mark.parametrize(

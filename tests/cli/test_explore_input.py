@@ -1,6 +1,8 @@
 """``subscape explore``: what can't be explored is refused in one line, before any work."""
 
+import csv
 import errno
+import json
 import os
 import sys
 
@@ -174,3 +176,22 @@ def test_h5ad_without_anndata(refusal, tmp_path, monkeypatch):
     (tmp_path / "cells.h5ad").write_bytes(b"\x89HDF\r\n\x1a\n")
     monkeypatch.setitem(sys.modules, "anndata", None)
     assert "pip install 'subscape[anndata]'" in refusal("cells.h5ad")
+
+
+def test_what_a_note_proposes_for_two_conventions_repairs_the_column(run, tmp_path):
+    lines = [f"{i}.5,{i % 7}" if i % 2 else f'"{i},25",{i % 7}' for i in range(40)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b", *lines]) + "\n")
+    told = run("explore", "t.csv", "--check", "-o", "s").stdout
+    assert "give it the role numeric and its decimal sign (--columns)" in told
+    roles = tmp_path / "s" / "columns.csv"
+    with roles.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert "(--columns)" in rows[0]["note"]
+    rows[0] |= {"role": "numeric", "decimal": "."}
+    with roles.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(rows)
+    repaired = run("explore", "t.csv", "--check", "--json", "--columns", "s/columns.csv")
+    column = json.loads(repaired.stdout)["columns"][0]
+    assert (column["role"], column["missing"]) == ("numeric", 20)

@@ -62,3 +62,18 @@ def test_negative_numbers_are_no_groups(join):
     found = join(IDS, ["group", *map(str, [-2, -1, *[3] * 5, *[8] * 5])])
     assert found[:2] == [-1, -1]
     assert np.unique(found).tolist()[0] == -1 and len(np.unique(found)) == 3
+
+
+def test_the_labels_of_a_study_without_what_stands_beside_them(join):
+    lines = [f"p{i},{1 + (i > 3)},{'young' if i > 3 else ''},{i / 12:.4f}" for i in range(12)]
+    head = "row,view_1,view_1_name,view_1_confidence"
+    assert join(IDS, [head, *lines]) == [0] * 4 + [1] * 8
+
+
+def test_a_view_of_a_study_is_compared_by_its_name(run, tmp_path):
+    lines = [f"{i + 1},{1 + (i > 3)},{i / 12:.4f}" for i in range(12)]
+    (tmp_path / "labels.csv").write_text("\n".join(["row,view_1,view_1_confidence", *lines]) + "\n")
+    (tmp_path / "truth.csv").write_text("\n".join(["ab"[i > 3] for i in range(12)]) + "\n")
+    for name in ("labels.csv", "labels.csv#view_1", "labels.csv#1"):
+        told = run("compare", name, "truth.csv", "--measure", "ari")
+        assert told.exit_code == 0 and "1.0000" in told.stdout, told.output

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import subscape
-from subscape.cli.inputs import as_options
 from subscape.cli.main import COMMANDS, cli
+from subscape.cli.wording import as_options
 from subscape.files import save
 from subscape.finders.catalogue import ROLES
 from subscape.testing.studies import planted_study
@@ -113,6 +113,15 @@ def test_a_finder_of_another_command_is_sent_there(here, finder):
     assert refused.exit_code == 2
     _, command = proposed(refused.stderr, r"'(subscape \w+)' runs it")
     assert here(command, "--help").exit_code == 0
+
+
+@pytest.mark.parametrize("given", [[], ["--grid", "-k", "2:10"]])
+def test_a_range_to_choose_from(here, given):
+    refused = here("choose", "PROCLUS", "t.csv", *given)
+    assert refused.exit_code == 2
+    *_, grid = proposed(refused.stderr, r"(?:such as|--grid) (\S+)$")
+    few = ["--samples", "2", "--quiet"]
+    assert here("choose", "PROCLUS", "t.csv", "--grid", grid, *few).exit_code == 0
 
 
 def test_usage_errors_point_to_help_that_is_there(here):

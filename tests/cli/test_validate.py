@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from subscape.cli.output import Heartbeat
 from subscape.core import SubspaceClustering
 from subscape.datasets import planted_axes, planted_views, structureless
 from subscape.files import load, save
 from subscape.finders import PROCLUS
+from subscape.parallel.progress import Step
 
 NAMES = [f"f{j}" for j in range(6)]
 
@@ -64,6 +66,31 @@ def test_what_chance_gives_is_not_to_be_trusted(run):
     )  # fmt: skip
     assert "no cluster should be trusted" in result.output
     assert "stability:" not in result.output
+
+
+def test_too_few_tables_leave_it_open(run, data):
+    few = run("validate", "result.subscape", "data.csv", "--samples", 0, "--nulls", 9, "--quiet")
+    assert "p = 0.1 against 9 tables" in few.output
+    assert "9 tables without clusters give no p below 0.1; --nulls 99 give 0.01" in few.output
+    assert "should be trusted" not in few.output
+
+
+def test_lines_instead_of_a_bar_where_nobody_watches(run, data):
+    told = run("validate", "result.subscape", "data.csv", "--samples", 3, "--nulls", 9).stderr
+    assert "runs: 1 of 3\n" in told and "significance: 1 of 10\n" in told
+    assert "\r" not in told and "%|" not in told
+
+
+def test_heartbeats_are_few_and_say_what_is_left(capsys):
+    beat = Heartbeat(every=20)
+    for done in range(1, 11):
+        beat(Step("runs", "", done, 10, 9.0 * done))
+    assert capsys.readouterr().err.splitlines() == [
+        "    9 s  runs: 1 of 10",
+        "   36 s  runs: 4 of 10, about 54 s left",
+        "   63 s  runs: 7 of 10, about 27 s left",
+        "   90 s  runs: 10 of 10, about 0 s left",
+    ]
 
 
 def test_clusters_that_are_not_the_finders_own(run, data):

@@ -157,7 +157,7 @@ class TestGraphs:
     def test_without_pymetis_a_sentence_says_what_to_install(self, flipped, monkeypatch):
         monkeypatch.setitem(sys.modules, "pymetis", None)
         for method in GRAPHS:
-            with pytest.raises(ImportError, match=r"pip install subscape\[graph\]"):
+            with pytest.raises(ImportError, match=r"pip install 'subscape\[graph\]'"):
                 method(5, partitioner="metis").fit(flipped[0])
 
     def test_too_many_rows_for_pairs(self, flipped, monkeypatch):

@@ -151,7 +151,7 @@ def test_time_runs_out(members):
 
 def test_without_moocore_a_sentence_says_what_to_install(members, monkeypatch):
     monkeypatch.setitem(sys.modules, "moocore", None)
-    with pytest.raises(ImportError, match=r"pip install subscape\[pareto\]"):
+    with pytest.raises(ImportError, match=r"pip install 'subscape\[pareto\]'"):
         MOEAPCE(3).fit(members)
 
 

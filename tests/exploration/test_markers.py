@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import anndata
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from subscape.exploration.explain import (
 from subscape.exploration.preparation import prepare
 from subscape.measures import adjusted_rand_score
 from subscape.tables import Table
+from subscape.testing.studies import planted_study
 
 GROUPS, MARKERS = 3, 3
 
@@ -87,6 +90,19 @@ def test_from_counts_to_markers():
         assert list(first) == [fact.feature for fact in view.facts[k][:MARKERS]]
         assert (markers["logfoldchanges"][str(k)][:MARKERS] > 1).all()
         assert (markers["pvals_adj"][str(k)][:MARKERS] <= 0.05).all()
+
+
+def test_views_are_named_by_what_is_sure():
+    """A gene that hardly anybody has is the same in all rows of a group: many nats, no marker."""
+    view = planted_study()[1]
+    rare, marker = (
+        FeatureFact("rare", 6.4, True, 0.0, 0.0, 0.0, 0.0, -0.1, q_value=1.0),
+        FeatureFact("marker", 1.6, True, 2.0, 3.0, 0.0, 3.0, 8.0, q_value=1e-9),
+    )
+    of_all = replace(view, facts=((rare, marker),) * view.n_clusters)
+    assert of_all.telling_features() == ["marker"]
+    unsure = replace(view, facts=((rare,),) * view.n_clusters)
+    assert unsure.telling_features() == ["rare"]
 
 
 def test_a_floor_is_a_frequent_smallest_value():

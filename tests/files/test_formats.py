@@ -100,6 +100,19 @@ class TestLabels:
         assert first.labels().tolist() == [0, 0, 1]
         assert second.labels().tolist() == [1, 1, 0]
 
+    def test_what_a_study_writes_beside_its_labels_is_no_label(self, write):
+        text = (
+            "row,view_1,view_1_name,view_1_confidence,view_2,view_2_confidence\n"
+            "1,1,young,1.0,2,0.5\n2,1,young,0.9,-1,0.0\n3,2,,0.75,1,1.0\n"
+        )
+        first, second = read_clusterings(write("labels.csv", text))
+        assert first.labels().tolist() == [0, 0, 1]
+        assert second.labels().tolist() == [1, -1, 0]
+        one = "row,view_1,view_1_confidence\n1,1,1.0\n2,2,0.9\n3,2,0.75\n"
+        (only,) = read_clusterings(write("labels.csv", one))
+        assert only.labels().tolist() == [0, 1, 1]
+        assert only.provenance["column"] == "view_1"  # FILE#view_1, as where there are more
+
     def test_the_label_columns_of_a_data_table(self, write):
         text = "rowname,x,class_1,class_2\nu,0.25,0,1\nv,0.5,0,0\nw,0.75,1,0\n"
         first, second = read_clusterings(write("data.csv", text))

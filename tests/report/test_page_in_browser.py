@@ -57,7 +57,7 @@ def browser(downloads):
 
 
 @pytest.fixture(scope="module")
-def pages(tmp_path_factory, study, odd_study, nothing, large_study, merged_study):
+def pages(tmp_path_factory, study, odd_study, nothing, large_study, merged_study, noise_study):
     folder = tmp_path_factory.mktemp("pages")
     return {
         "study": write_report(study, folder / "study.html"),
@@ -65,6 +65,7 @@ def pages(tmp_path_factory, study, odd_study, nothing, large_study, merged_study
         "nothing": write_report(nothing, folder / "nothing.html"),
         "large": write_report(large_study, folder / "large.html"),
         "merged": write_report(merged_study, folder / "merged.html"),
+        "noise": write_report(noise_study, folder / "noise.html"),
     }
 
 
@@ -151,7 +152,7 @@ def downloaded(folder: Path, name: str) -> list[list[str]]:
     return list(csv.reader(text.splitlines()))
 
 
-@pytest.mark.parametrize("name", ["study", "odd", "nothing", "large", "merged"])
+@pytest.mark.parametrize("name", ["study", "odd", "nothing", "large", "merged", "noise"])
 class TestEveryPage:
     def test_everything_can_be_opened_and_clicked(self, show, name):
         browser = show(name)
@@ -445,3 +446,31 @@ def test_a_view_is_copied_as_text(show, study):
     assert sum(line.startswith("cluster ") for line in lines) == study[1].n_clusters
     feature = study[1].facts[0][0].feature
     assert any(line.startswith(f"\t{feature}\t") for line in lines)
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_without_a_result_shows_what_study_json_has(show, noise_folder, width):
+    kept = json.loads((noise_folder / "study.json").read_text())
+    browser = show("noise")
+    screen = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 600}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    try:
+        tiles = [tile.text.splitlines()[:2] for tile in every(browser, ".tiles > *")]
+        assert ["0", "groupings better than chance"] in [sorted(tile) for tile in tiles]
+        looked, drawn = len(kept["results"]), len(kept["chance"])
+        assert {str(looked), "clusterings looked at"} in map(set, tiles)
+        assert {str(drawn), "tables without groups"} in map(set, tiles)
+        dots = every(browser, "#chance svg.strip circle")
+        assert len(dots) == drawn + len(kept["curve_chance"])
+        assert all(dot.is_displayed() for dot in dots)
+        candidates = every(browser, "#candidates tbody tr")
+        shown = [row for row in candidates if not row.find_elements("css selector", "th a")]
+        assert len(shown) == len(kept["near_misses"]) > 0
+        for row, miss in zip(shown, kept["near_misses"], strict=True):
+            against = row.find_elements("css selector", "td")[1]
+            # Within the screen: nobody scrolls aside to learn why something was not claimed.
+            assert against.rect["x"] >= 0 and against.rect["x"] + against.rect["width"] <= width
+            assert f"stability {miss['stability']:.2f}" in row.text
+            assert "tables without groups give as clear a grouping" in against.text
+    finally:
+        browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})

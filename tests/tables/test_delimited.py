@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from subscape.core.errors import FileFormatError
 from subscape.tables.readers import delimited, dialect
 from subscape.tables.readers import sources as readers
 from subscape.tables.table import Table
@@ -84,6 +85,43 @@ def test_encodings(write, encoding, said):
     assert table.column("ort").levels == ("Orléans", "Zürich")
     assert table.source["encoding"] == said
     assert any("not UTF-8" in note for note in table.notes) == (encoding == "cp1252")
+
+
+@pytest.mark.parametrize("bad", ['9,8,"7', '"9,8,7', '9,"8,7'])
+@pytest.mark.parametrize("ragged", [None, "pad"])
+def test_a_quotation_mark_that_is_never_closed_swallows_nothing_in_silence(write, bad, ragged):
+    rows = [f"{i},{i % 3},a" for i in range(30)]
+    path = write("\n".join(["x,y,z", *rows[:8], bad, *rows[8:]]) + "\n")
+    with pytest.raises(
+        FileFormatError, match="line 10: a quotation mark that opens there is never"
+    ):
+        Table.read(path, ragged=ragged)
+    whole = write("\n".join(["x,y,z", *rows, '1,2,"two\nlines"', ""]))
+    assert Table.read(whole).shape[0] == 31
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("<html><table><tr><td>1</td></tr></table></html>\n", "an HTML or XML page"),
+        ('\n<?xml version="1.0"?>\n<Workbook>\n</Workbook>\n', "an HTML or XML page"),
+        ('[{"x": 1, "y": 2},\n {"x": 3, "y": 4}]\n', "is JSON; pandas.read_json"),
+        ('{"x": [1, 2], "y": [3, 4]}', "is JSON; pandas.read_json"),
+    ],
+)
+def test_texts_that_are_no_tables_are_called_by_their_names(write, text, what):
+    with pytest.raises(FileFormatError, match=what):
+        Table.read(write(text))
+
+
+def test_zeros_in_front_of_numbers_are_said(write):
+    lines = [f"{400 + 37 * i:05d},{i}.5" for i in range(30)]
+    table = Table.read(write("\n".join(["zip,x", *lines]) + "\n"))
+    assert any("'00400' begins with zeros and was read as 400" in note for note in table.notes)
+    kept = Table.read(write("\n".join(["zip,x", *lines]) + "\n"), roles={"zip": "nominal"})
+    assert "00400" in kept.values("zip") and not any("zeros" in note for note in kept.notes)
+    plain = Table.read(write("\n".join(["a,x", *(f"{i},0.{i}" for i in range(30))]) + "\n"))
+    assert not any("zeros" in note for note in plain.notes)
 
 
 def test_bytes_that_cp1252_lacks_are_latin_1(write):

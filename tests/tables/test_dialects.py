@@ -190,6 +190,27 @@ def test_quoted_line_breaks_in_every_row(tmp_path):
     assert table.values("note")[3] == "line one\nline 3, two"
 
 
+def test_decimal_commas_with_units_do_not_make_the_comma_a_delimiter(tmp_path):
+    # Each row has as many commas as the next, and behind the last one stands a digit alone.
+    lines = [f"K{i};{i}.200.300;{i % 9},5 %;{i + 10},50 €;{i},{i % 10}" for i in range(1, 41)]
+    text = "Bericht 2024;;;;\nvom 3.1.2025;;;;\nKunde;Umsatz;Marge;Gebühr;Größe\n"
+    (tmp_path / "t.csv").write_text(text + "\n".join(lines) + "\n", encoding="cp1252")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.source["delimiter"] == ";" and table.source["decimal"] == ","
+    assert table.feature_names == ("Umsatz", "Marge", "Gebühr", "Größe")
+    assert table.values("Umsatz")[0] == 1_200_300 and table.values("Größe")[1] == 2.2
+
+
+def test_titles_above_two_columns(tmp_path):
+    lines = ["Report 2024;", "made by Jo;", "x;y", *(f"{i};{i % 7}" for i in range(30))]
+    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.feature_names == ("x", "y") and table.shape == (30, 2)
+    unnamed = ["x;", *(f"{i};{i % 7}" for i in range(30))]
+    (tmp_path / "t.csv").write_text("\n".join(unnamed) + "\n")
+    assert Table.read(tmp_path / "t.csv").shape == (30, 2)
+
+
 def test_a_header_full_of_another_delimiter(tmp_path):
     head = '"' + ";".join("abcdefghijklmno") + '",x,y\n'
     (tmp_path / "t.csv").write_text(head + "".join(f"t{i % 3},{i},{i * i}\n" for i in range(30)))

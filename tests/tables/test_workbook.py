@@ -69,6 +69,13 @@ def test_sheets_by_name(write):
         Table.read(path, sheet="notes")
 
 
+def test_a_sheet_of_notes_is_not_the_table(write):
+    book = {"read me": [["The data are on the next sheet"], ["Ask Jo"]], "data": ROWS}
+    table = Table.read(write(xlsx(book)))
+    assert table.source["sheet"] == "data"
+    assert any("'data' was read; there is also 'read me'" in note for note in table.notes)
+
+
 def test_a_title_above_the_table_and_no_names(write):
     titled = [["Members 2020", *[None] * 5], [None] * 6, *ROWS]
     table = Table.read(write(xlsx({"s": titled})))
@@ -82,6 +89,26 @@ def test_merged_cells_are_said(write):
     table = Table.read(write(xlsx({"s": ROWS}, merged=["C2:C4"])))
     assert any("1 merged range in the sheet (C2:C4)" in note for note in table.notes)
     assert any("unmerge them" in note for note in table.notes)
+
+
+def test_names_in_two_rows_are_joined(write):
+    head = [["who", "2023", None, "2024", None], [None, "sales", "cost", "sales", "cost"]]
+    rows = [*head, *([f"p{i}", i, 2 * i, i % 5, i % 3] for i in range(12))]
+    merged = ["A1:A2", "B1:C1", "D1:E1"]
+    table = Table.read(write(xlsx({"s": rows}, merged=merged)))
+    assert table.row_names is not None and table.shape[0] == 12
+    assert table.feature_names == ("2023 sales", "2023 cost", "2024 sales", "2024 cost")
+    assert "the names of the columns stand in rows 1 and 2, and were joined" in table.notes
+    assert not any("merged range" in note for note in table.notes)
+    titled = Table.read(write(xlsx({"s": [["Members", None, None], *rows[1:]]}, merged=["A1:E1"])))
+    assert "sales" in titled.feature_names
+
+
+def test_places_are_those_of_the_sheet(write):
+    odd = [["x", "y"], *([i, i % 7] for i in range(40))]
+    odd[12] = ["about ten", 3]
+    table = Table.read(write(xlsx({"s": [[None, None], ["Title", None], [None, None], *odd]})))
+    assert any("'about ten' in row 16 of the sheet" in note for note in table.notes)
 
 
 def test_several_tables_in_one_sheet_are_refused(write):

@@ -17,7 +17,15 @@ from .finder_inputs import (
     typed_value,
 )
 from .inputs import of_text, suggestion
-from .output import columns, json_option, number, print_json, write_records
+from .output import (
+    check_picture,
+    columns,
+    json_option,
+    number,
+    print_json,
+    progress_for,
+    write_records,
+)
 
 EXAMPLES = """\b
 Examples:
@@ -93,6 +101,7 @@ def choose(
     grid = parsed_grid([*ranges, *more], finder.get_params())
     if plot is not None and by != "stability":
         raise ValueError("--plot draws the stability over the settings; use it with --by stability")
+    check_picture(plot)
     if output is not None:
         from subscape.files.formats import format_for
 
@@ -108,7 +117,7 @@ def choose(
     choice = choose_setting(
         finder, prepared, grid, by=by, n_samples=samples, share=share, n_null=nulls,
         random_state=seed, store=store, n_jobs=jobs,
-        progress=None if quiet or wants_json else True,
+        progress=progress_for(quiet or wants_json),
     )  # fmt: skip
     if wants_json:
         print_json(choice.to_dict())

@@ -16,6 +16,8 @@ from subscape.tables.readers.boundary import guarded
 from subscape.tables.readers.dialect import decode, detect_encoding, find_delimiter
 from subscape.tables.table import Table
 
+from .wording import as_options
+
 if TYPE_CHECKING:
     from subscape.exploration.parted_tables import PartedTable
 
@@ -94,7 +96,7 @@ def as_csv(table: Table | PartedTable, said: Mapping[str, ColumnOptions]) -> str
             options.decimal,
             options.dates,
             "|".join(options.missing),
-            column.unused or column.note,
+            as_options(column.unused or column.note),
         ]
         writer.writerow([harmless(column.name), *map(harmless, cells)])
     return buffer.getvalue()

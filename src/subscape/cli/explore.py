@@ -20,6 +20,7 @@ import numpy as np
 
 from subscape.arrays.backend import active
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count, listing
+from subscape.files.labels import beside_labels
 from subscape.parallel.interruption import PromptStop, leave
 from subscape.tables.columns import is_number
 from subscape.tables.readers.boundary import printable
@@ -27,8 +28,9 @@ from subscape.tables.readers.dialect import NAMES
 from subscape.tables.table import Table
 
 from .columns_file import read_columns, write_columns
-from .inputs import as_options, columns_option, of_text, text_options
+from .inputs import columns_option, of_text, text_options
 from .output import columns, json_option, print_json, short
+from .wording import as_options
 
 if TYPE_CHECKING:
     from subscape.exploration.parted_tables import PartedTable
@@ -145,7 +147,7 @@ def explore(
     def update(study: Any) -> None:
         page = paged(study)
         if not looks and not (quiet or wants_json):
-            live.clear()
+            live.wipe()
             seconds = time.perf_counter() - began
             click.echo(f"{study.verdict} ({seconds:.1f} s; {page} shows it, and renews)", err=True)
         looks.append(page)
@@ -398,6 +400,10 @@ class LiveLine:
     def clear(self) -> None:
         """Take the line away, and be silent from now on."""
         self._end.set()
+        self.wipe()
+
+    def wipe(self) -> None:
+        """Take the line away for something else to be printed; it comes again."""
         if self._is_terminal:
             click.echo("\r\033[K", nl=False, err=True)
 
@@ -449,23 +455,23 @@ class AnnotatedCopy:
 LISTED = 40
 
 
-#: Seconds that exploring takes on one core of 2024: per planned run and for the tables without
-#: groups, of which each is searched anew; these grow with the cells that are searched.
-PER_RUN, PER_TABLE = 0.06, 0.2
-SMALL_TABLE = 2000
+#: Seconds that a planned run and a table without groups take on one core, with one row and one
+#: column; how they grow with rows and columns. Fitted to explorations of 150 x 5 to 5,000 x 10 and
+#: 600 x 300, with and without groups.
+PER_RUN, PER_TABLE = 0.0006, 0.0004
+BY_ROWS, BY_COLUMNS = 0.65, 0.4
 
 
 def rough_seconds(n_runs: int, n_tables: int, n_rows: int, n_columns: int) -> float:
     """About how long an exploration takes on one core; half and double are as likely.
 
-    >>> rough_seconds(36, 20, 200, 6) < rough_seconds(36, 20, 5000, 20)
+    >>> rough_seconds(38, 40, 200, 6) < rough_seconds(38, 40, 5000, 20)
     True
     """
-    cells = n_rows * n_columns
-    null_cells = min(n_rows, 2000) * n_columns
-    # Half of the runs again for winners, what is left and samples; other ideas, too, draw tables.
-    runs = 2.0 * n_runs * PER_RUN * (1 + cells / SMALL_TABLE) ** 0.8
-    return runs + 1.5 * n_tables * PER_TABLE * (1 + null_cells / SMALL_TABLE) ** 0.8
+    # Winners, what is left and samples cost about what the planned runs do: that is in PER_RUN.
+    runs = n_runs * PER_RUN * n_rows**BY_ROWS
+    tables = n_tables * PER_TABLE * min(n_rows, 2000) ** BY_ROWS
+    return float((runs + tables) * n_columns**BY_COLUMNS)
 
 
 def expected_seconds(job: Any, n_jobs: int) -> float:
@@ -522,7 +528,7 @@ def say_plan(
         gone = int(table.profile.n_missing[place])
         name, kind = printable(short(column.name)), column.kind
         kind = f"{kind} ({column.unit})" if column.unit else kind
-        note = printable(column.unused or column.note)
+        note = printable(as_options(column.unused or column.note))
         lines.append((name, column.role, kind, str(gone), note))
     click.echo("")
     for line in columns(lines, right="lllr"):
@@ -531,12 +537,12 @@ def say_plan(
         click.echo(f"… and {len(table.schema) - LISTED} more columns")
     # First, because roles may be what has to be changed before anything can be planned.
     if folder is None:
-        click.echo("\nTo change roles: --check -o FOLDER writes columns.csv, to edit and pass with "
-                   "--columns\n")  # fmt: skip
+        click.echo("\nTo change roles, units, decimal signs: --check -o FOLDER writes columns.csv, "
+                   "to edit and pass with --columns\n")  # fmt: skip
     else:
         said = {} if options["columns"] is None else read_columns(options["columns"])
         path = write_columns(table, folder, options["columns"], said)
-        click.echo(f"\nEdit the roles in {path} and pass  --columns {path}\n")
+        click.echo(f"\nEdit roles, units, decimal signs in {path} and pass  --columns {path}\n")
     check_rows(table)
     ready = prepare(_to_search(table, options))
     for note in ready.notes:
@@ -584,11 +590,11 @@ def say_plan_as_json(
             "columns": [
                 {
                     "name": c.name, "role": c.role, "kind": c.kind, "unit": c.unit,
-                    "missing": int(missing[j]), "note": c.unused or c.note,
+                    "missing": int(missing[j]), "note": as_options(c.unused or c.note),
                 }
                 for j, c in enumerate(table.schema)
             ],
-            "notes": [*table.notes, *ready.notes],
+            "notes": [as_options(note) for note in (*table.notes, *ready.notes)],
             "plan": {
                 "effort": plan.effort, "runs": plan.n_runs, "null_tables": plan.n_null,
                 "seconds_on_one_core": rough_seconds(plan.n_runs, plan.n_null, rows, width),
@@ -718,7 +724,8 @@ def read_known(path: str | None, table: Table | PartedTable, what: str) -> dict[
         known = Table.read(path, id=named[0])
         if known.row_names is None and table.row_names is not None:
             raise SubscapeError(f"{path} names rows twice in {named[0]!r}; leave one line of each")
-    groups = [c.name for c in known.schema if c.role not in ("id", "date")]
+    beside = beside_labels([c.name for c in known.schema])
+    groups = [c.name for c in known.schema if c.role not in ("id", "date") and c.name not in beside]
     if not groups:
         raise SubscapeError(f"{path} has no column of labels")
     order = _joined(known, table, path)

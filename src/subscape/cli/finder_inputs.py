@@ -11,7 +11,8 @@ import click
 from subscape.core.errors import count
 from subscape.core.types import IntArray
 
-from .inputs import as_options, columns_option, suggestion, text_options
+from .inputs import columns_option, suggestion, text_options
+from .wording import as_options
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering

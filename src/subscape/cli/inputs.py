@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -114,8 +113,11 @@ def _split(argument: str) -> tuple[str, str | None]:
 
 def _chosen(sources: list[FileSource], wanted: str, path: str) -> FileSource:
     names = [source.name.rpartition("#")[2] for source in sources]
-    if wanted in names:
-        return sources[names.index(wanted)]
+    # A single clustering goes by the name of its file, and by that of its column as well.
+    heads = [(source.clustering.provenance or {}).get("column") for source in sources]
+    for known in (names, heads):
+        if wanted in known:
+            return sources[known.index(wanted)]
     if wanted.isdigit() and 1 <= int(wanted) <= len(sources):
         return sources[int(wanted) - 1]
     raise ValueError(f"{path} holds no clustering {wanted!r}; it has {_listed(names)}")
@@ -224,9 +226,10 @@ def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--layer", help="Of h5ad: a layer in place of X."),
         click.option("--trusted", is_flag=True,
                      help="Lift the limits on how much a packed or very wide file may hold."),
-        click.option("--sheet", help="Sheet of a workbook, if not the first."),
+        click.option("--sheet", help="Sheet of a workbook, if not the first with a table."),
         click.option("--ragged", type=click.Choice(["refuse", "pad"]),
-                     help="What becomes of rows of a text file that are shorter than others."),
+                     help="What becomes of rows of a text file that are shorter or longer than "
+                     "the header."),
         click.option("--na", multiple=True, metavar="VALUE",
                      help="A cell that means no value, such as -999; may be repeated."),
         click.option("--no-header", is_flag=True,
@@ -268,51 +271,3 @@ def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
         "header": False if options["no_header"] else None,
         **extra,
     }
-
-
-# -- what messages of the library say of parameters, in the words of the command line --------------
-
-
-_VALUES = re.compile(r"""\b(delimiter|encoding|decimal|format|mass|overlap|null)=(["'])(.*?)\2""")
-_OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
-_WORDS = (
-    ("pass force=True (--force)", "pass --force"),
-    ("header=False", "--no-header"),
-    ("ragged='pad'", "--ragged pad"),
-    ("limits=Limits.lifted()", "--trusted"),
-    ("by limits=Limits(columns=…)", "by --trusted"),
-    ("by limits=Limits(line=…)", "by --trusted"),
-    ("(sheet=…)", "(--sheet)"),
-    ("(layer=…)", "(--layer)"),
-    ("(normalize='none' leaves them)", "(--normalize none leaves them)"),
-    ("normalize='log'", "--normalize log"),
-    ("hvg=2000", "--hvg 2000"),
-    ("leave out normalize and hvg, or use_rep", "leave out --normalize and --hvg, or --use-rep"),
-    ("give layer or use_rep", "give --layer or --use-rep"),
-    ("layer and use_rep are for", "--layer and --use-rep are for"),
-    ("pass the table, fit(ensemble, X)", "pass the table, --table FILE"),
-    ("n_clusters=", "-k "),
-    (
-        "restrict() and embed() bring clusterings to one table",
-        "In Python, restrict() and embed() bring clusterings to one table",
-    ),
-)
-
-
-def as_options(message: str) -> str:
-    """A message with options instead of parameters.
-
-    >>> as_options("say delimiter=';', or encoding=…; header=False reads it as data")
-    "say --delimiter ';', or --encoding …; --no-header reads it as data"
-    >>> as_options('say mass="unit" to scale every subspace to mass 1')
-    'say --mass unit to scale every subspace to mass 1'
-    """
-    for words, instead in _WORDS:
-        message = message.replace(words, instead)
-    message = _VALUES.sub(_option, message)
-    return _OPEN.sub(r"--\1 ", message)
-
-
-def _option(found: re.Match[str]) -> str:
-    name, sign, value = found.groups()
-    return f"--{name} {value if value.isalnum() else sign + value + sign}"

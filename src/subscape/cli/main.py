@@ -102,16 +102,16 @@ class LazyGroup(click.Group):
             defect = isinstance(error, ImportError) and error.name is not None
             if "--traceback" in arguments or defect:
                 raise
-            _refuse(error)
+            _refuse(error, next((word for word in arguments if word in COMMANDS), ""))
 
 
-def _refuse(error: Exception) -> NoReturn:
+def _refuse(error: Exception, command: str) -> NoReturn:
     if isinstance(error, OSError) and error.strerror and error.filename is not None:
         text = f"{error.filename}: {error.strerror}"
     else:
-        from .inputs import as_options
+        from .wording import as_options
 
-        text = as_options(str(error)) or type(error).__name__
+        text = as_options(str(error), command) or type(error).__name__
     click.echo(f"Error: {_harmless(text)}", err=True)
     sys.exit(BAD_INPUT)
 

@@ -12,13 +12,10 @@ import click
 from subscape.core.types import FloatArray
 
 from .inputs import measure_name, read_files, shape_option
-from .output import columns, json_option, print_json, short
+from .output import check_picture, columns, json_option, print_json, short
 
 if TYPE_CHECKING:
     pass
-
-#: Suffixes of pictures that can be written.
-PICTURES = (".png", ".pdf", ".svg")
 
 EXAMPLES = """\b
 Examples:
@@ -73,8 +70,7 @@ def matrix(
     for target in (plot, output):
         if target is not None:
             _check_target(Path(target), force)
-    if plot is not None and Path(plot).suffix.lower() not in PICTURES:
-        raise ValueError(f"{plot}: pictures end in {', '.join(PICTURES)}")
+    check_picture(plot)
     metric = measure_name(measure)
     sources = [source for file in read_files(files, shape) for source in file]
     if len(sources) < 2:
@@ -128,10 +124,8 @@ def _write(target: Path, content: bytes, force: bool) -> None:
 
 
 def _picture(distances: FloatArray, names: list[str], target: Path) -> bytes:
-    try:
-        import matplotlib
-    except ImportError:
-        raise ValueError("--plot needs matplotlib: pip install 'subscape[report]'") from None
+    import matplotlib
+
     matplotlib.use("Agg")
     from matplotlib import pyplot
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -23,6 +24,67 @@ def print_json(result: Any) -> None:
     from subscape.core.plain_values import without_nan
 
     click.echo(json.dumps(without_nan(result), indent=1))
+
+
+def progress_for(is_silent: bool) -> Any:
+    """What a command gives its long work as ``progress``: a bar where somebody watches, else lines.
+
+    Nothing where it was asked to be quiet.
+    """
+    if is_silent:
+        return None
+    return True if sys.stderr.isatty() else Heartbeat()
+
+
+class Heartbeat:
+    """A line when a piece of work begins, and now and then how far it is: for pipes and logs.
+
+    Parameters
+    ----------
+    every : float
+        Seconds between two lines about one piece of work.
+    """
+
+    def __init__(self, every: float = 20.0) -> None:
+        self.every = every
+        self._work = ""
+        self._printed = 0.0
+
+    def __call__(self, step: Any) -> None:
+        """Told of every step; prints few of them."""
+        if step.algorithm == self._work and step.seconds - self._printed < self.every:
+            return
+        begins = step.algorithm != self._work
+        self._work, self._printed = step.algorithm, step.seconds
+        total = "" if step.total is None else f" of {step.total}"
+        left = ""
+        if not begins and step.total and step.done:
+            left = f", about {_span(step.seconds / step.done * (step.total - step.done))} left"
+        click.echo(f"{step.seconds:5.0f} s  {step.algorithm}: {step.done}{total}{left}", err=True)
+
+
+def _span(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+
+
+#: Endings of pictures.
+PICTURES = (".png", ".pdf", ".svg")
+
+
+def check_picture(path: str | None) -> None:
+    """Refuse, before any work, a picture that could not be drawn at the end of it."""
+    from importlib.util import find_spec
+
+    if path is None:
+        return
+    if not path.lower().endswith(PICTURES):
+        raise ValueError(f"{path}: pictures end in {', '.join(PICTURES)}")
+    try:
+        found = find_spec("matplotlib")
+    except (ImportError, ValueError):  # it was taken out of sys.modules
+        found = None
+    if found is None:
+        raise ValueError("--plot needs matplotlib: pip install 'subscape[report]'")
 
 
 def facts_of(clustering: Any) -> dict[str, Any]:

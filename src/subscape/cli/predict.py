@@ -43,18 +43,26 @@ def predict(
     chosen = [found[number] for number in views] or list(found.views)
     if not chosen:
         raise ValueError(f"the study in {study} has no views to put rows into")
+    for view in chosen:
+        if not view.p_value <= found.LEVEL:
+            click.echo(f"note: view {view.number} is not claimed: {view.chance}", err=True)
     results = [view.rule(X) for view in chosen]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     head = ["row"]
     for view in chosen:
-        head += [f"view_{view.number}", f"view_{view.number}_confidence"]
+        name = f"view_{view.number}"
+        head += [name, *([f"{name}_name"] * bool(view.names)), f"{name}_confidence"]
     every = []
     for i in range(new.n_rows):
         cells: list[Any] = [harmless(new.row_names[i]) if new.row_names else i + 1]
-        for labels, sure in results:
+        for view, (labels, sure) in zip(chosen, results, strict=True):
             # As on the page, clusters are counted from 1; -1 is none of them.
-            cells += [int(labels[i]) + 1 if labels[i] >= 0 else -1, round(float(sure[i]), 4)]
+            k = int(labels[i])
+            cells.append(k + 1 if k >= 0 else -1)
+            if view.names:
+                cells.append(harmless(view.names[k]) if k >= 0 else "")
+            cells.append(round(float(sure[i]), 4))
         every.append(cells)
     writer.writerows([head, *every])
     lines = buffer.getvalue()

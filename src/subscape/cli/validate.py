@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from subscape.core.errors import count
 from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL, STABLE
 
 from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
 from .inputs import of_text, read_files, suggestion, with_clusters
-from .output import columns, json_option, number, print_json, write_records
+from .output import (
+    check_picture,
+    columns,
+    json_option,
+    number,
+    print_json,
+    progress_for,
+    write_records,
+)
 
 if TYPE_CHECKING:
     from subscape.core.clustering import SubspaceClustering
@@ -90,6 +99,9 @@ def validate(
     for path in (output, plot):
         if path is not None and Path(path).exists() and not force:
             raise FileExistsError(f"{path} exists; pass --force to replace it")
+    check_picture(plot)
+    if plot is not None and not samples:
+        raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
     sources = None
     if result.partition("#")[0].endswith(".subscape"):
         # It knows its rows and features, and how the table was read.
@@ -113,15 +125,13 @@ def validate(
         finder = _knowing(entry, finder, matrix, given, sources[0].clustering)
     kind = "axis" if entry is None else entry.kind
     X = matrix.scaled(str(how["scale"]), kind)[0].to_numpy()
-    work = {"store": store, "n_jobs": jobs, "progress": None if quiet or wants_json else True}
+    work = {"store": store, "n_jobs": jobs, "progress": progress_for(quiet or wants_json)}
     reports = _validated(X, clusterings, finder, samples, share, nulls, seed, work)
     names = [_title(source, result).rpartition("#")[2] for source in sources]
     tell(reports, names, wants_json)
     if output is not None:
         write_records(output, records(reports, names), force=force)
     if plot is not None:
-        if reports[0]["stability"] is None:
-            raise ValueError("--plot draws which clusters come back; it needs --samples above 0")
         from subscape.plots.cluster_stability import ClusterStabilityDisplay
 
         ClusterStabilityDisplay.from_stability(reports[0]["stability"]).figure_.savefig(plot)
@@ -405,6 +415,13 @@ def _verdict(report: dict[str, Any]) -> str:
         if not record["stability"] < STABLE and not record["p_value"] > SIGNIFICANCE_LEVEL
     ]
     if report["p_value"] is not None and report["p_value"] > SIGNIFICANCE_LEVEL:
+        smallest = 1 / (report["nulls"] + 1)
+        if smallest > SIGNIFICANCE_LEVEL and report["p_value"] < 1.5 * smallest:  # none reached it
+            return (
+                f"Whether it is chance stays open: {count(report['nulls'], 'table')} without "
+                f"clusters give no p below {smallest:.2g}; --nulls "
+                f"{round(1 / SIGNIFICANCE_LEVEL) - 1} give {SIGNIFICANCE_LEVEL:g}."
+            )
         return "Tables without clusters give as much: no cluster should be trusted."
     rule = " and ".join(
         part

@@ -142,8 +142,8 @@ def metis() -> Any:
         import pymetis
     except ImportError:
         raise ImportError(
-            'partitioner="metis" needs pymetis: install it with  pip install subscape[graph]  or '
-            'use partitioner="spectral"'
+            "partitioner='metis' needs pymetis: pip install 'subscape[graph]', or use "
+            "partitioner='spectral'"
         ) from None
     return pymetis
 

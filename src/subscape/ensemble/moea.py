@@ -261,9 +261,7 @@ def moocore() -> Any:
     try:
         import moocore
     except ImportError:
-        raise ImportError(
-            "MOEAPCE needs moocore: install it with  pip install subscape[pareto]"
-        ) from None
+        raise ImportError("MOEAPCE needs moocore: pip install 'subscape[pareto]'") from None
     return moocore
 
 

@@ -195,15 +195,19 @@ class View:
     def telling_features(self, most: int = 4) -> list[str]:
         """The features that tell most about the clusters, over all of them.
 
+        Only those count that are sure for some cluster, if there are such.
+
         Returns
         -------
         list of str
             At most ``most`` names, the most telling first.
         """
         sums: dict[str, float] = {}
+        # What one cluster lacks and others hardly have tells much in nats, and surely nothing.
+        sure = any(fact.is_own and fact.is_sure for listed in self.facts for fact in listed)
         for size, listed in zip(self.clustering.sizes, self.facts, strict=True):
             for fact in listed:
-                if fact.is_own:
+                if fact.is_own and (fact.is_sure or not sure):
                     told = float(size) * fact.information
                     sums[fact.feature] = sums.get(fact.feature, 0.0) + told
         return sorted(sums, key=lambda name: -sums[name])[:most]

@@ -43,22 +43,39 @@ def parse_labels(text: str, source: str) -> list[Draft]:
     """The clusterings in a label file, one for each column of labels.
 
     Columns whose names begin with label, cluster, class, target or truth are the labels if there
-    are such; otherwise all are, save a first one that names the rows. Without names, columns of
-    labels are numbered from 1.
+    are such; otherwise all are, save a first one that names the rows, and what studies write beside
+    a column of labels: ``view_1_name`` and ``view_1_confidence``. Without names, columns of labels
+    are numbered from 1.
     """
     found = _columns(text, source)
     rows, names, cells = _row_column(found, source)
+    is_study = found.headed and bool(beside_labels(names))
     if not found.headed:
         names = [str(j) for j in range(1, len(cells) + 1)]
     if found.headed and any(_LABELS.match(name) for name in names):
         chosen = [j for j, name in enumerate(names) if _LABELS.match(name)]
         names, cells = [names[j] for j in chosen], [cells[j] for j in chosen]
+    elif found.headed:
+        beside = beside_labels(names)
+        chosen = [j for j, name in enumerate(names) if name not in beside]
+        names, cells = [names[j] for j in chosen], [cells[j] for j in chosen]
     order, row_names = _rows(rows, len(cells[0]))
     drafts = []
     for name, column in zip(names, cells, strict=True):
         labels = _labels(column, name, source)[order]
-        drafts.append(labels_draft(labels, source, name if len(names) > 1 else "", row_names))
+        called = name if len(names) > 1 or is_study else ""
+        drafts.append(labels_draft(labels, source, called, row_names))
     return drafts
+
+
+def beside_labels(names: Iterable[str]) -> set[str]:
+    """What studies write beside a column of labels, which are no labels themselves.
+
+    >>> sorted(beside_labels(["view_1", "view_1_confidence", "confidence"]))
+    ['view_1_confidence']
+    """
+    known = set(names)
+    return known & {f"{name}_{what}" for name in known for what in ("name", "confidence")}
 
 
 def labels_draft(

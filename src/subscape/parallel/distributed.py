@@ -171,7 +171,7 @@ def connected(
         from distributed import Client
     except ImportError:
         raise SubscapeError(
-            'a cluster takes the package distributed: pip install "subscape[dask]"'
+            "a cluster takes the package distributed: pip install 'subscape[dask]'"
         ) from None
 
     def connect() -> Any:

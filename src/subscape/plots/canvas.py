@@ -21,9 +21,7 @@ def pyplot() -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError:
-        raise ImportError(
-            "plots need matplotlib: install it with  pip install subscape[report]"
-        ) from None
+        raise ImportError("plots need matplotlib: pip install 'subscape[report]'") from None
     return plt
 
 

@@ -237,7 +237,8 @@ def _unclaimed(place: int | None, title: str, features: list[str], one: Any) -> 
     elif not math.isnan(one.stability):
         speaks_for.append(f"comes back in part (stability {number(one.stability)})")
     if getattr(one, "idea", "clouds") in ("classes", "shapes", "nested"):
-        speaks_for.append(f"score {number(one.score)}, on the scale of its own idea of a group")
+        told = speaks_for if one.score > 0 else against
+        told.append(f"score {number(one.score)}, on the scale of its own idea of a group")
     elif one.score > 0:
         speaks_for.append(f"describes the rows better than one cloud (score {number(one.score)})")
     else:

@@ -232,8 +232,8 @@ def read_numbers(
         culprit = foreign[0]
         beside = "" if own is None else f" beside {own!r}"
         why_not = (
-            f"numbers in two conventions: {levels[foreign[0]]!r}{beside}; say which decimal sign "
-            "it has, the others are missing then"
+            f"numbers in two conventions: {levels[foreign[0]]!r}{beside}; give it the role numeric "
+            "and its decimal sign (columns=…), and the others are missing"
         )
     chosen, odd = _one_unit(units, good, counts, values, unit, said)
     good &= ~odd
@@ -318,7 +318,10 @@ def _mixed(units: Sequence[str], good: BoolArray, counts: IntArray) -> str:
     if len(times) > MOST_UNITS + 1:
         return ""
     listed = ", ".join(f"{unit} ({n})" for unit, n in times.most_common())
-    return f"numbers in several units: {listed}; say the unit to keep, the others are missing then"
+    return (
+        f"numbers in several units: {listed}; give it the role numeric and the unit to keep "
+        "(columns=…), and the others are missing"
+    )
 
 
 def examples(levels: Sequence[str], chosen: BoolArray, counts: IntArray, most: int = 3) -> str:

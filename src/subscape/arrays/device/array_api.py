@@ -202,7 +202,7 @@ def _compat() -> Any:
         import array_api_compat
     except ImportError as error:
         raise ImportError(
-            'arrays of torch or cupy need array-api-compat: pip install "subscape[gpu]", or pass '
+            "arrays of torch or cupy need array-api-compat: pip install 'subscape[gpu]', or pass "
             "a NumPy array"
         ) from error
     return array_api_compat

@@ -134,6 +134,9 @@ function drawHeat(canvas) {
     label.style.left = `${margin + j * cell + cell / 2}px`;
     return label;
   }));
+  // Room above for the longest name as it is turned; long ones are cut.
+  const longest = Math.max(...[...box.children].map((label) => label.offsetWidth));
+  box.parentElement.style.setProperty("--names", `${Math.ceil(longest * 0.85) + 8}px`);
   canvas.onpointermove = (event) => {
     const frame = canvas.getBoundingClientRect();
     const j = Math.floor(((event.clientX - frame.left) * canvas.width / frame.width - margin) / cell);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Iterator, Sequence
@@ -13,7 +14,7 @@ from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from . import dialect
 from .boundary import DEFAULT, Limits, guarded
-from .compression import open_bytes
+from .compression import open_bytes, packing_of
 from .dialect import NAMES, counts_as_number, split
 from .layout import Layout, TextOptions, layout
 
@@ -31,8 +32,14 @@ COLUMNS_AT_ONCE = 8192
 #: In larger files rows are counted, not lines.
 MOST_TO_COUNT = 1 << 27
 
+#: Bytes of text that are handed to arrow in one piece; what is larger is read in blocks.
+MOST_IN_MEMORY = 1 << 26
+
 #: From here on, float64 has no longer every whole number.
 LARGEST_WHOLE = float(2**53)
+
+#: A whole number that may be a code: it begins with a zero.
+_CODE = re.compile(r"0\d+", re.ASCII)
 
 _CONVERSION = re.compile(r"column #(\d+)")
 
@@ -76,7 +83,10 @@ def read_delimited(
             numeric[j] = False
     if found.encoding in ("cp1252", "latin-1") and options.encoding is None:
         _check_one_encoding(path, found, limits)
-    return found, arrays
+    if arrays and "\n" in _last_text(arrays[-1]):
+        _check_quotes(path, found, limits)
+    zeros = _leading_zeros(found, numeric)
+    return found._replace(notes=[*found.notes, *zeros]), arrays
 
 
 def _sample(path: Path, limits: Limits) -> tuple[bytes, bool]:
@@ -123,6 +133,46 @@ def _holds_keys(cells: Any) -> bool:
     large = values[np.isfinite(values) & (np.abs(values) >= LARGEST_WHOLE)]
     # Written with all digits, whole numbers end before 10^25; beyond, they have an exponent.
     return bool(len(large) and (np.abs(large) < 1e25).any())
+
+
+def _leading_zeros(found: Layout, numeric: Sequence[bool]) -> list[str]:
+    """What is said of columns whose numbers may be codes, such as 00501."""
+    notes = []
+    for j, name in enumerate(found.names[: len(numeric)]):
+        codes = (row[j].strip() for row in found.rows if j < len(row)) if numeric[j] else ()
+        code = next((cell for cell in codes if _CODE.fullmatch(cell)), None)
+        if code is not None:
+            notes.append(
+                f"column {name!r}: {code!r} begins with zeros and was read as {int(code)}; if "
+                "these are codes, give it the role nominal or id (columns=…)"
+            )
+    return notes
+
+
+def _last_text(column: Any) -> str:
+    """The last cell of a column of text."""
+    import pyarrow as pa
+
+    if column.type != pa.string() or not len(column):
+        return ""
+    return str(column[len(column) - 1].as_py() or "")
+
+
+def _check_quotes(path: Path, found: Layout, limits: Limits) -> None:
+    """Refuse a file of which a quotation mark that is never closed swallowed the rest."""
+    with open_bytes(path, limits) as file:
+        text = io.TextIOWrapper(file, found.encoding, errors="replace", newline="")
+        end = ""
+        for line in text:
+            end = line if line.strip() else end
+    if end.rstrip().endswith('"'):
+        return
+    *others, _ = [number for number, _ in _lines(path, found, limits)]
+    begin = 1 + (others[-1] if others else found.skip)
+    raise FileFormatError(
+        f"{path.name}, line {begin}: a quotation mark that opens there is never closed, and all "
+        "lines behind it are one cell; close it, or take it out"
+    )
 
 
 def _next_encoding(found: Layout, options: TextOptions, name: str) -> Layout:
@@ -182,13 +232,13 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
     # Arrow needs some 20 kB for every column while it reads, however few rows there are.
     for begin in range(0, len(keys), COLUMNS_AT_ONCE):
         some = keys[begin : begin + COLUMNS_AT_ONCE]
-        with open_bytes(path, limits) as file:
+        with _for_arrow(path, found.encoding, limits) as (file, encoding):
             table = arrow_csv.read_csv(
                 file,
                 read_options=arrow_csv.ReadOptions(
                     column_names=keys,
                     skip_rows=found.skip,
-                    encoding="utf8" if found.encoding.startswith("utf-8") else found.encoding,
+                    encoding=encoding,
                     block_size=block,
                 ),
                 parse_options=arrow_csv.ParseOptions(
@@ -204,6 +254,31 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
             )
         columns += [table.column(key) for key in some]
     return columns
+
+
+@contextlib.contextmanager
+def _for_arrow(path: Path, encoding: str, limits: Limits) -> Iterator[tuple[Any, str]]:
+    """A file as arrow shall read it, and in which encoding.
+
+    Threads of arrow read ahead, also after an error. One that waits for Python while the
+    interpreter ends brings the whole process down, so they get bytes, or a file of their own, where
+    that is possible.
+    """
+    import pyarrow as pa
+
+    plain = encoding.startswith("utf-8")
+    with open_bytes(path, limits) as file:
+        head = file.read(MOST_IN_MEMORY + 1)
+        if len(head) <= MOST_IN_MEMORY:
+            yield pa.BufferReader(head if plain else head.decode(encoding).encode()), "utf8"
+            return
+    del head
+    if plain and not packing_of(path):
+        with pa.OSFile(str(path), "rb") as own:
+            yield own, "utf8"
+        return
+    with open_bytes(path, limits) as file:
+        yield file, "utf8" if plain else encoding
 
 
 def _lines(path: Path, found: Layout, limits: Limits) -> Iterator[tuple[int, list[str]]]:
@@ -225,10 +300,11 @@ def _read_rows(path: Path, found: Layout, pad: bool, limits: Limits) -> tuple[La
     width, names, notes = len(found.names), list(found.names), list(found.notes)
     columns: list[list[str]] = [[] for _ in names]
     short: list[int] = []
-    n = 0
+    n, end = 0, ""
     for line, cells in _lines(path, found, limits):
         if found.has_comments and cells[0].startswith("#") and len(cells) != width:
             continue
+        end = cells[-1]
         if len(cells) != width:
             if not pad:
                 raise _unequal(path, found, line, len(cells), 0)
@@ -242,6 +318,8 @@ def _read_rows(path: Path, found: Layout, pad: bool, limits: Limits) -> tuple[La
         for column, cell in zip(columns, cells, strict=True):
             column.append(cell)
         n += 1
+    if "\n" in end:
+        _check_quotes(path, found, limits)
     if short:
         first = ", ".join(map(str, short[:3])) + (", …" if len(short) > 3 else "")
         notes.append(
@@ -284,6 +362,7 @@ def _ragged(path: Path, found: Layout, error: Exception, limits: Limits) -> File
     """Where the rows stop having as many cells as the header."""
     width = len(found.names)
     odd = []
+    cells: list[str] = []
     with guarded(path.name), open_bytes(path, limits) as file:
         text = io.TextIOWrapper(file, found.encoding, errors="replace", newline="")
         for _ in range(found.skip):
@@ -291,6 +370,8 @@ def _ragged(path: Path, found: Layout, error: Exception, limits: Limits) -> File
         for line, cells in split(text, found.delimiter, limits):
             if len(cells) != width:
                 odd.append((found.skip + line, len(cells)))
+    if cells and "\n" in cells[-1]:
+        _check_quotes(path, found, limits)
     if not odd:
         return FileFormatError(f"{path.name} cannot be read: {error}")
     return _unequal(path, found, *odd[0], len(odd) - 1)
@@ -300,6 +381,6 @@ def _unequal(path: Path, found: Layout, line: int, cells: int, others: int) -> F
     more = f", and {count(others, 'other row')} differ" if others else ""
     return FileFormatError(
         f"{path.name}, line {line}: {count(cells, 'cell')} where the first row has "
-        f"{len(found.names)}{more}; mend the file, say ragged='pad' to fill up short rows, or "
+        f"{len(found.names)}{more}; mend the file, say ragged='pad' to fill up what is short, or "
         f"delimiter=… (found: {NAMES.get(found.delimiter, found.delimiter)})"
     )

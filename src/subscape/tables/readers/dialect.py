@@ -158,9 +158,14 @@ def _score(rows: Sequence[list[str]], delimiter: str) -> tuple[float, float, int
     if width == 1:
         return (0.0, 0.0, 1)
     cells = [cell for row in rows for cell in row]
-    marks = ".," if delimiter != "," else "."
-    numeric = sum(any(counts_as_number(cell, mark) for mark in marks) for cell in cells)
+    numeric = sum(counts_as_number(cell) or _holds_number(cell, delimiter) for cell in cells)
     return (round(times / len(rows), 1), numeric / len(cells), width)
+
+
+def _holds_number(cell: str, delimiter: str) -> bool:
+    """Whether a cell is a number as people write it: with a unit, a decimal comma, thousands."""
+    token = parse_number(cell) if any(map(str.isdigit, cell)) else None
+    return token is not None and (delimiter != "," or "," not in token.core)
 
 
 def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:

@@ -109,11 +109,24 @@ def find_header(rows: list[Row], decimal: str) -> tuple[int, bool]:
                 return i, True
         sparse = _filled(cells) <= (1 if width < 6 else 2)
         title = width > 2 and len(cells) == width and sparse
+        title |= width == 2 and _above_two_names(cells, following, decimal)
         # A narrow line is a title only above wider ones: below, it would be a row that is cut.
         narrow = len(cells) < width and (len(cells) == 1 or _filled(cells) <= width // 2)
         if not title and not narrow:
             return i, False
     return 0, False
+
+
+def _above_two_names(
+    cells: Sequence[str], following: Sequence[Sequence[str]], decimal: str
+) -> bool:
+    """Whether a row of a table of two columns is a title: a row of two names comes, then data."""
+    if _filled(cells) != 1 or not cells[0].strip():
+        return False
+    place = next((i for i, row in enumerate(following) if _filled(row) == 2), len(following))
+    if place + 1 >= len(following) or any(_is_data(cell, decimal) for cell in following[place]):
+        return False
+    return any(_is_data(cell, decimal) for cell in following[place + 1] if cell.strip())
 
 
 def _is_header(first: list[str], decimal: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,14 @@ def _read(
     if isinstance(source, np.ndarray | list | tuple) or sparse.issparse(source):
         return parts_of_array(source)
     return read_frame(source, wanted)
+
+
+#: How texts begin that are no delimited tables, and what to do with them.
+_NO_TABLES = {
+    r"\s*<(?:!doctype|\?xml|html|head|body|meta|style|table)\b": "an HTML or XML page, whatever "
+    "its name says; open it in a spreadsheet and save it as .xlsx or CSV",
+    r'\s*(?:\[\s*[\[{]|\{\s*")': "JSON; pandas.read_json reads tables of it, to_csv writes them",
+}
 
 
 def _refuse_anndata_options(layer: str | None, use_rep: str | None) -> None:
@@ -178,7 +187,7 @@ def _read_workbook(
         found.names,
         found.arrays,
         wanted,
-        Habits(markers=True),
+        Habits(markers=True, line_of=found.line_of),
         row_names=found.names[0] if found.row_names else None,
         source={"format": "workbook", "sheet": found.name},
         notes=found.notes,
@@ -191,8 +200,12 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
     if not start:
         raise FileFormatError(f"{path.name} is empty")
     encoding = detect_encoding(start, options.encoding, path.name)
-    if is_arff(decode(start, encoding, path.name)) or ".arff" in path.suffixes:
+    text = decode(start, encoding, path.name)
+    if is_arff(text) or ".arff" in path.suffixes:
         return _read_arff(path, options, wanted, limits)
+    for pattern, what in _NO_TABLES.items():
+        if re.match(pattern, text, re.IGNORECASE):
+            raise FileFormatError(f"{path.name} is {what}")
     found, arrays = read_delimited(path, options, wanted.literal, limits)
     source = {"delimiter": found.delimiter, "decimal": found.decimal, "encoding": found.encoding}
     notes = list(found.notes)

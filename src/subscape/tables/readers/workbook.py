@@ -24,6 +24,20 @@ class Sheet(NamedTuple):
     arrays: list[Any]
     notes: list[str]
     row_names: bool
+    lines: list[int]
+
+    def line_of(self, row: int) -> str:
+        """The place of a row in words."""
+        return f"row {self.lines[row]} of the sheet"
+
+
+class _Filled(NamedTuple):
+    """What of a sheet has something in it: rows, merged ranges, and its first row and column."""
+
+    name: str
+    cells: list[list[Cell]]
+    merged: list[tuple[tuple[int, int], tuple[int, int]]]
+    start: tuple[int, int]
 
 
 def read_sheet(
@@ -36,7 +50,7 @@ def read_sheet(
     path : Path
         An ``.xlsx``, ``.xlsm``, ``.xlsb``, ``.xls`` or ``.ods`` file.
     sheet : str, optional
-        Its name; needed where several sheets have something in them.
+        Its name; else the first one that holds a table, and the others are said.
     header : bool, optional
         Whether the first row holds the names.
     limits : Limits
@@ -49,29 +63,42 @@ def read_sheet(
             "pip install 'subscape[excel]'"
         ) from None
     with path.open("rb") as file:
-        start = file.read(1 << 20)
-    if start.startswith(b"\xd0\xcf\x11\xe0") and _ENCRYPTED in start:
+        content = file.read(1 << 20)
+    if content.startswith(b"\xd0\xcf\x11\xe0") and _ENCRYPTED in content:
         raise FileFormatError(
             f"{path.name} is protected by a password; open it and save it without one"
         )
     notes: list[str] = []
     with guarded(path.name, "workbook", "open it in a spreadsheet and save the sheet as CSV"):
         book = calamine.CalamineWorkbook.from_path(str(path))
-        name, cells, merged = _chosen(book, sheet, path.name, notes)
+        name, cells, merged, start = _chosen(book, sheet, path.name, notes)
     if path.suffix.lower() in (".xlsm", ".xltm", ".xlsb"):
         notes.append("macros in the workbook were not looked at and never run")
-    if merged:
-        notes.append(
-            f"{count(len(merged), 'merged range')} in the sheet ({', '.join(merged[:3])}): only "
-            "the first cell of each has its value, the others are missing; unmerge them and fill in"
-        )
-    rows = [(i, row) for i, row in enumerate(cells, 1) if any(_text(cell) for cell in row)]
+    rows = [
+        (i, row) for i, row in enumerate(cells, 1 + start[0]) if any(_text(cell) for cell in row)
+    ]
     if not rows:
         raise FileFormatError(f"{path.name}: sheet {name!r} is empty")
     limits.check_columns(len(rows[0][1]), path.name)
-    _check_one_table(rows, path.name, name)
+    _check_one_table(rows, start[1], path.name, name)
     texts = [(i, [_text(cell) for cell in row]) for i, row in rows[:200]]
     top, _ = find_header(texts, ".") if header is not False else (0, False)
+    over = None if header is False else _names_above(rows, top, merged)
+    groups: list[str] = []
+    if over is not None:
+        line = rows[over][0]
+        groups = _spread(rows[over][1], line, start[1], merged)
+        merged = [one for one in merged if one[0][0] + 1 != line]
+        notes.append(
+            f"the names of the columns stand in rows {line} and {line + 1}, and were joined"
+        )
+        rows, texts, top = rows[:over] + rows[over + 1 :], texts[:over] + texts[over + 1 :], over
+    if merged:
+        shown = [f"{_letters(a[1])}{a[0] + 1}:{_letters(b[1])}{b[0] + 1}" for a, b in merged[:3]]
+        notes.append(
+            f"{count(len(merged), 'merged range')} in the sheet ({', '.join(shown)}): only "
+            "the first cell of each has its value, the others are missing; unmerge them and fill in"
+        )
     if top:
         lost = "; ".join(" ".join(row).strip()[:40] for _, row in texts[:top])
         notes.append(f"{count(top, 'row')} above the table left out: {printable(lost)!r}")
@@ -80,6 +107,8 @@ def read_sheet(
     named = header is not False and (header or any(_is_name(cell) for cell in first))
     if named:
         raw = [_text(cell) for cell in first]
+        if groups:
+            raw = [f"{above} {own}".strip() for above, own in zip(groups, raw, strict=True)]
         names, said = distinct_names(raw)
         notes += said
         rows = rows[1:]
@@ -88,39 +117,71 @@ def read_sheet(
         if header is None:
             notes.append("the first row holds no names, so the columns are called x0, x1, …")
     arrays = [_arrow([row[j] for _, row in rows]) for j in range(len(names))]
-    return Sheet(name, names, arrays, notes, raw[0] == "" and len(names) > 1)
+    lines = [line for line, _ in rows]
+    return Sheet(name, names, arrays, notes, raw[0] == "" and len(names) > 1, lines)
 
 
-def _chosen(
-    book: Any, sheet: str | None, file: str, notes: list[str]
-) -> tuple[str, list[list[Cell]], list[str]]:
+def _names_above(
+    rows: Sequence[tuple[int, list[Cell]]], top: int, merged: Sequence[Any]
+) -> int | None:
+    """The row above the names that holds what several columns have in common, merged over them."""
+    for place in (top, top - 1):
+        if not 0 <= place < len(rows) - 2:
+            continue
+        (line, above), (next_line, names) = rows[place], rows[place + 1]
+        spans = [one for one in merged if one[0][0] == one[1][0] == line - 1]
+        several = sum(bool(_text(cell)) for cell in above) > 1  # one alone is a title
+        if spans and several and next_line == line + 1 and all(map(_is_name_or_gap, names)):
+            return place
+    return None
+
+
+def _is_name_or_gap(cell: Cell) -> bool:
+    return _is_name(cell) or not _text(cell)
+
+
+def _spread(row: Sequence[Cell], line: int, first: int, merged: Sequence[Any]) -> list[str]:
+    """The texts of a row, those of merged cells in all their columns."""
+    texts = [_text(cell) for cell in row]
+    for (r, begin), (_, end) in merged:
+        if r == line - 1 and 0 <= begin - first < len(texts):
+            for j in range(begin - first, min(end - first + 1, len(texts))):
+                texts[j] = texts[begin - first]
+    return texts
+
+
+def _chosen(book: Any, sheet: str | None, file: str, notes: list[str]) -> _Filled:
     names = list(book.sheet_names)
     if sheet is not None and sheet not in names:
         raise SubscapeError(f"{file} has no sheet {sheet!r}; it has {listing(names, 8)}")
     if sheet is not None:
-        found = book.get_sheet_by_name(sheet)
-        return sheet, found.to_python(skip_empty_area=True), _merged(found)
-    filled = []
-    for name in names:
-        found = book.get_sheet_by_name(name)
-        cells = found.to_python(skip_empty_area=True)
-        if any(_text(cell) for row in cells for cell in row):
-            filled.append((name, cells, _merged(found)))
+        return _filled(sheet, book.get_sheet_by_name(sheet))
+    every = [_filled(name, book.get_sheet_by_name(name)) for name in names]
+    filled = [one for one in every if any(_text(cell) for row in one.cells for cell in row)]
     if not filled:
         raise FileFormatError(f"{file} has no sheet with anything in it")
-    if len(filled) > 1:
-        # The first sheet is where people put their table; the others are said.
-        others = [name for name, _, _ in filled[1:]]
+    # The first sheet is where people put their table, behind a page of notes; the others are said.
+    used = next((one for one in filled if _is_table(one.cells)), filled[0])
+    others = [one.name for one in filled if one.name != used.name]
+    if others:
         notes.append(
-            f"the sheet {filled[0][0]!r} was read; there {'is' if len(others) == 1 else 'are'} "
+            f"the sheet {used.name!r} was read; there {'is' if len(others) == 1 else 'are'} "
             f"also {listing(others)} (sheet=…)"
         )
-    return filled[0]
+    return used
 
 
-def _merged(sheet: Any) -> list[str]:
-    ranges = getattr(sheet, "merged_cell_ranges", None) or []
-    return [f"{_letters(a[1])}{a[0] + 1}:{_letters(b[1])}{b[0] + 1}" for a, b in ranges]
+def _is_table(cells: Sequence[Sequence[Cell]]) -> bool:
+    """Whether a sheet has two rows and two columns of something: less is a note."""
+    rows = [row for row in cells if any(_text(cell) for cell in row)]
+    filled = {j for row in rows for j, cell in enumerate(row) if _text(cell)}
+    return len(rows) > 1 and len(filled) > 1
+
+
+def _filled(name: str, sheet: Any) -> _Filled:
+    merged = sorted(getattr(sheet, "merged_cell_ranges", None) or [])
+    start = getattr(sheet, "start", None) or (0, 0)
+    return _Filled(name, sheet.to_python(skip_empty_area=True), merged, start)
 
 
 def _letters(column: int) -> str:
@@ -137,7 +198,9 @@ def _letters(column: int) -> str:
     return text
 
 
-def _check_one_table(rows: Sequence[tuple[int, list[Cell]]], file: str, sheet: str) -> None:
+def _check_one_table(
+    rows: Sequence[tuple[int, list[Cell]]], first: int, file: str, sheet: str
+) -> None:
     """Refuse a sheet with several tables: an empty column between, or an empty row and a header."""
     width = len(rows[0][1])
     filled = [any(_text(row[j]) for _, row in rows) for j in range(width)]
@@ -147,7 +210,7 @@ def _check_one_table(rows: Sequence[tuple[int, list[Cell]]], file: str, sheet: s
     if gaps:
         raise FileFormatError(
             f"{file}: sheet {sheet!r} holds several tables side by side (column "
-            f"{_letters(gaps[0])} between them is empty); {way}"
+            f"{_letters(first + gaps[0])} between them is empty); {way}"
         )
     names = [place for place, (_, row) in enumerate(rows) if all(_is_name(c) for c in row if
              _text(c))]  # fmt: skip
