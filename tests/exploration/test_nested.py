@@ -164,3 +164,11 @@ def test_two_bent_groups_are_two(make):
     study = explore(X, effort="quick", random_state=0, progress=False)
     assert study[1].idea == "shapes"
     assert adjusted_rand_score(study[1].labels, truth) > 0.98
+
+
+def test_halves_of_rings_among_noise_are_no_groups_within_groups():
+    rng = np.random.default_rng([3, 8])
+    X, truth = make_circles(500, noise=0.05, factor=0.5, random_state=int(rng.integers(1 << 30)))
+    X = np.column_stack([X, rng.normal(X.mean(), X.std(), (500, 8))])
+    study = explore(X, effort="quick", random_state=0, progress=False)
+    assert adjusted_rand_score(truth, study.significant_views[0].labels) == 1.0

@@ -566,7 +566,11 @@ class Exploration:
                 scores=[scores], numbers=numbers, basis=seen, where=f"{name} {which}",
             )  # fmt: skip
 
-        labels, splits = find_splits(table, before, few_valued, self.plan.effort, seed, chance)
+        shape = one.idea is not None and one.idea.idea == "shapes" and one.view.basis.shape[1] > 1
+        where = one.view.basis if shape and table.shape[1] == self.X.shape[1] else None
+        labels, splits = find_splits(
+            table, before, few_valued, self.plan.effort, seed, chance, where
+        )
         if not splits:
             return None
         bases = [split.basis for split in splits]

@@ -79,6 +79,7 @@ def find_splits(
     effort: str,
     seed: int,
     chance: Chance,
+    where: FloatArray | None = None,
 ) -> tuple[IntArray, list[Split]]:
     """Replace clusters that hold groups of their own by these.
 
@@ -93,6 +94,9 @@ def find_splits(
     seed : int
     chance : callable
         See :data:`Chance`.
+    where : array of shape (n_columns, d), optional
+        Where groups of any shape are seen: one of them may be a ring or a bent curve there, of
+        which two halves are no groups.
 
     Returns
     -------
@@ -126,6 +130,8 @@ def find_splits(
         score = min(found.told.score, reached.score)
         normal = min(found.told.normal_score, reached.normal)
         seen = found.told.basis
+        if where is not None:
+            seen = np.linalg.qr(where[columns])[0]
         held = chance(part, few, numbers, (score, normal), seen, f"within {number}")
         p_value = min(1.0, most * held.p_value(score, normal))
         if not p_value <= SIGNIFICANCE_LEVEL:
