@@ -8,11 +8,14 @@ from sklearn.metrics import adjusted_rand_score
 from subscape.datasets import planted_axes
 from subscape.exploration import explore
 from subscape.exploration.assess import follows_curve
+from subscape.exploration.ideas import line_view
 from subscape.exploration.levels import labels_at, merge_tree
 from subscape.exploration.nested import clearest, find_splits, split_again
+from subscape.exploration.preparation import prepare
 from subscape.exploration.select import choose_views, is_less_clear, over_normal
 from subscape.exploration.separation import GroupingScorer, dithered
 from subscape.exploration.slices import is_sliced, merged_slices
+from subscape.exploration.study import as_table
 from subscape.validation.max_statistic import NullMaxima
 
 NOTHING = np.zeros(0, dtype=np.intp)
@@ -172,3 +175,12 @@ def test_halves_of_rings_among_noise_are_no_groups_within_groups():
     X = np.column_stack([X, rng.normal(X.mean(), X.std(), (500, 8))])
     study = explore(X, effort="quick", random_state=0, progress=False)
     assert adjusted_rand_score(truth, study.significant_views[0].labels) == 1.0
+
+
+def test_the_bends_of_a_wave_are_no_two_groups_seen_from_the_side():
+    rng = np.random.default_rng(0)
+    along = rng.random(400)
+    wave = np.c_[4 * along, np.sin(2 * np.pi * along)] + rng.normal(0, 0.05, (400, 2))
+    assert line_view(prepare(as_table(wave)), seed=0).p_value < 0.001  # two humps from the side
+    study = explore(wave, effort="quick", random_state=0, progress=False)
+    assert not study.significant_views
