@@ -1,9 +1,10 @@
-"""k-means from many starts: both kernels, and what a step of Lloyd's must be."""
+"""k-means from many starts: against the textbook, both kernels, and what a step must be."""
 
 import numpy as np
 import pytest
 
-from subscape.arrays.kmeans_starts import kmeans_labels
+from subscape.arrays import kmeans_starts
+from subscape.arrays.kmeans_starts import kmeans_labels, labels_on_line, move_rows, seed_rows
 
 
 def starts(seed, n=60, d=3):
@@ -13,12 +14,77 @@ def starts(seed, n=60, d=3):
     return Z, sizes, rng.random((4, 5))
 
 
+def lloyd(Z, k, chances, rounds):
+    """The textbook's k-means from one start."""
+    n = len(Z)
+    centres = [Z[min(int(chances[0] * n), n - 1)]]
+    for chance in chances[1:k]:
+        near = np.min([np.square(Z - each).sum(axis=1) for each in centres], axis=0)
+        reached = np.cumsum(near)
+        row = np.searchsorted(reached, chance * reached[-1], side="left")
+        centres.append(Z[min(int(row), n - 1)])
+    centres = np.array(centres)
+    labels = np.full(n, -1)
+    for _ in range(rounds):
+        now = np.square(Z[:, None] - centres).sum(axis=2).argmin(axis=1)
+        if (now == labels).all():
+            break
+        labels = now
+        for j in range(k):
+            if (labels == j).any():
+                centres[j] = Z[labels == j].mean(axis=0)
+    return labels
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("d", [1, 2, 7])
+def test_labels_are_the_textbooks(seed, d, monkeypatch):
+    monkeypatch.setattr(kmeans_starts, "CELLS_AT_ONCE", 150)  # several blocks of rows
+    Z, sizes, chances = starts(seed, d=d)
+    Z -= Z.mean(axis=0)
+    for rounds in (1, 3, 30):
+        found = kmeans_labels(Z, sizes, chances, rounds)
+        for labels, k, chance in zip(found, sizes, chances, strict=True):
+            np.testing.assert_array_equal(labels, lloyd(Z, k, chance, rounds))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_values_that_repeat_go_where_the_textbook_puts_them(seed):
+    # Ties between two centres, centres in one place, clusters that lose their rows.
+    rng = np.random.default_rng(seed)
+    Z = rng.integers(0, 6, (40, 1)).astype(float)
+    sizes = np.array([2, 3, 4, 6], dtype=np.int64)
+    chances = rng.random((4, 6))
+    for labels, k, chance in zip(kmeans_labels(Z, sizes, chances, 20), sizes, chances, strict=True):
+        np.testing.assert_array_equal(labels, lloyd(Z, k, chance, 20))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_twins_agree(seed):
     Z, sizes, chances = starts(seed)
-    for rounds in (1, 3, 30):
-        fast = kmeans_labels(Z, sizes, chances, rounds)
-        np.testing.assert_array_equal(fast, kmeans_labels.reference(Z, sizes, chances, rounds))
+    rows = seed_rows(Z, sizes, chances)
+    np.testing.assert_array_equal(rows, seed_rows.reference(Z, sizes, chances))
+    column = Z[:, 1]
+    np.testing.assert_array_equal(
+        labels_on_line(column, sizes, rows, 30), labels_on_line.reference(column, sizes, rows, 30)
+    )
+    centres = Z[np.concatenate([rows[1, :3], rows[3, :5]])]
+    half = 0.5 * np.square(centres).sum(axis=1)
+    ends, chosen = np.array([3, 8]), np.array([1, 3])
+    results = []
+    for run in (move_rows, move_rows.reference):
+        labels = np.full((4, 60), -1)
+        labels[3, 30:] = 4
+        counts = np.zeros((4, 5), dtype=np.int64)
+        counts[3, 4] = 30
+        sums = np.zeros((4, 5, 3))
+        sums[3, 4] = Z[30:].sum(axis=0)
+        block = Z[20:50]
+        moved = run(block, block @ centres.T, half, ends, chosen, 20, labels, counts, sums)
+        results.append((moved, labels, counts, sums))
+    for fast, slow in zip(*results, strict=True):
+        np.testing.assert_allclose(fast, slow, atol=1e-12)
+    assert results[0][2][3].sum() == 40  # ten rows more than had a label
 
 
 def test_rows_are_with_the_nearest_middle_at_the_end():
@@ -37,5 +103,6 @@ def test_starts_are_far_from_each_other_and_differ():
 
 
 def test_one_cluster_and_tied_rows():
-    Z = np.zeros((5, 2))
-    assert kmeans_labels(Z, np.array([1, 3]), np.zeros((2, 3)), 5).tolist() == [[0] * 5] * 2
+    for d in (1, 2):
+        found = kmeans_labels(np.zeros((5, d)), np.array([1, 3]), np.zeros((2, 3)), 5)
+        assert found.tolist() == [[0] * 5] * 2

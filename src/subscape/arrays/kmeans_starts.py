@@ -1,4 +1,4 @@
-"""Kernel: k-means from many starts and for many numbers of clusters at once."""
+"""k-means from many starts and for many numbers of clusters at once."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 
 __all__ = ["kmeans_labels"]
 
+#: Products of rows and centres that are held at once: they stay in the processor's cache.
+CELLS_AT_ONCE = 1 << 16
 
-@compiled("_kmeans_starts")
+
 def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds: int) -> IntArray:
     """Labels of Lloyd's k-means [1]_, one line per start.
 
     Centres begin in rows drawn by their squared distance from those drawn before (k-means++
-    [2]_), and stay where they are if they lose all their rows.
+    [2]_), and stay where they are if they lose all their rows. All starts that still move meet the
+    rows in one product of matrices; along a line, rows are sorted once and a step moves no more
+    than the ends of the clusters.
 
     Parameters
     ----------
     Z : float64 array of shape (n, d)
+        Best centred: distances are taken from products.
     sizes : int64 array of shape (m,)
         Number of clusters of each start.
     chances : float64 array of shape (m, largest size)
@@ -44,27 +49,135 @@ def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds:
     >>> kmeans_labels(Z, np.array([2]), np.array([[0.0, 0.5]]), 10).tolist()
     [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]]
     """
+    sizes = np.ascontiguousarray(sizes, dtype=np.int64)
+    rows = seed_rows(Z, sizes, chances)
+    if Z.shape[1] == 1:
+        return labels_on_line(Z[:, 0], sizes, rows, rounds)
+    labels = np.full((len(sizes), len(Z)), -1, dtype=np.int64)
+    centres = [Z[rows[start, :k]] for start, k in enumerate(sizes)]
+    sums = np.zeros((len(sizes), int(sizes.max(initial=1)), Z.shape[1]))
+    counts = np.zeros(sums.shape[:2], dtype=np.int64)
+    moving = np.arange(len(sizes))
+    for _ in range(rounds):
+        moving = moving[_step(Z, centres, moving, labels, counts, sums)]
+        if not len(moving):
+            break
+        for start in moving:
+            k = sizes[start]
+            taken = counts[start, :k] > 0
+            centres[start][taken] = (
+                sums[start, :k][taken] / counts[start, :k][taken][:, None]
+            )  # an empty cluster's centre stays
+    return labels
+
+
+def _step(
+    Z: FloatArray,
+    centres: list[FloatArray],
+    moving: IndexArray,
+    labels: IntArray,
+    counts: IntArray,
+    sums: FloatArray,
+) -> IndexArray:
+    """Put every row to its nearest centre, in all starts that move; say which of them did."""
+    met = np.concatenate([centres[start] for start in moving])
+    ends = np.cumsum([len(centres[start]) for start in moving])
+    half = 0.5 * np.einsum("ij,ij->i", met, met)
+    height = max(1, CELLS_AT_ONCE // len(met))
+    moved = np.zeros(len(moving), dtype=bool)
+    turned = np.ascontiguousarray(met.T)
+    for first in range(0, len(Z), height):
+        block = Z[first : first + height]
+        moved |= move_rows(block, block @ turned, half, ends, moving, first, labels, counts, sums)
+    return np.flatnonzero(moved)
+
+
+@compiled("_kmeans_starts")
+def seed_rows(Z: FloatArray, sizes: IntArray, chances: FloatArray) -> IntArray:
+    """Rows in which centres begin, by k-means++; of shape (m, largest size).
+
+    >>> seed_rows(np.array([[0.0], [1.0], [9.0]]), np.array([2]), np.array([[0.0, 0.9]])).tolist()
+    [[0, 2]]
+    """
     n = len(Z)
-    labels = np.zeros((len(sizes), n), dtype=np.int64)
+    rows = np.zeros((len(sizes), int(sizes.max(initial=1))), dtype=np.int64)
     for start, k in enumerate(sizes):
-        centres = np.empty((k, Z.shape[1]))
-        centres[0] = Z[min(int(chances[start, 0] * n), n - 1)]
+        rows[start, 0] = min(int(chances[start, 0] * n), n - 1)
         near = np.full(n, np.inf)
         for j in range(1, k):
-            near = np.minimum(near, np.square(Z - centres[j - 1]).sum(axis=1))
+            near = np.minimum(near, np.square(Z - Z[rows[start, j - 1]]).sum(axis=1))
             reached = np.cumsum(near)
             row = int(np.searchsorted(reached, chances[start, j] * reached[-1], side="left"))
-            centres[j] = Z[min(row, n - 1)]
-        before = np.full(n, -1)
+            rows[start, j] = min(row, n - 1)
+    return rows
+
+
+@compiled("_kmeans_starts")
+def move_rows(
+    block: FloatArray,
+    products: FloatArray,
+    half: FloatArray,
+    ends: IntArray,
+    starts: IndexArray,
+    first: int,
+    labels: IntArray,
+    counts: IntArray,
+    sums: FloatArray,
+) -> IndexArray:
+    """Put the rows of a block to their nearest centres; which of the starts have changed.
+
+    Parameters
+    ----------
+    block : array of shape (h, d)
+    products : array of shape (h, q)
+        Of the rows with the centres of all these starts.
+    half : array of shape (q,)
+        Half of the squared lengths of the centres.
+    ends : int64 array of shape (a,)
+        Where the centres of each start end among the q.
+    starts : int array of shape (a,)
+        Lines of ``labels``, ``counts`` and ``sums``, which are brought up to date in place.
+    first : int
+        The first row of the block.
+    """
+    moved = np.zeros(len(starts), dtype=bool)
+    away = half - products
+    here = slice(first, first + len(block))
+    for place, start in enumerate(starts):
+        begin = ends[place - 1] if place else 0
+        now = away[:, begin : ends[place]].argmin(axis=1)
+        before = labels[start, here]
+        changed = np.flatnonzero(now != before)
+        moved[place] = len(changed) > 0
+        np.add.at(sums[start], now[changed], block[changed])
+        np.add.at(counts[start], now[changed], 1)
+        old = changed[before[changed] >= 0]
+        np.subtract.at(sums[start], before[old], block[old])
+        np.subtract.at(counts[start], before[old], 1)
+        labels[start, here] = now
+    return moved
+
+
+@compiled("_kmeans_starts")
+def labels_on_line(column: FloatArray, sizes: IntArray, rows: IntArray, rounds: int) -> IntArray:
+    """The same for values on a line, where clusters are stretches of the sorted values.
+
+    >>> values = np.array([0.0, 9.0, 1.0, 8.0])
+    >>> labels_on_line(values, np.array([2]), np.array([[0, 2]]), 10).tolist()
+    [[0, 1, 0, 1]]
+    """
+    labels = np.zeros((len(sizes), len(column)), dtype=np.int64)
+    for start, k in enumerate(sizes):
+        centres = column[rows[start, :k]].copy()
+        before = np.full(len(column), -1)
         for _ in range(rounds):
-            away = np.square(Z[:, None, :] - centres).sum(axis=2)
-            now = away.argmin(axis=1)
+            now = np.square(column[:, None] - centres).argmin(axis=1)
             if (now == before).all():
                 break
             before = now
             for j in range(k):
                 inside = now == j
                 if inside.any():
-                    centres[j] = Z[inside].mean(axis=0)
+                    centres[j] = column[inside].mean()
         labels[start] = before
     return labels

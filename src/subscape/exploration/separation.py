@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
+from subscape.arrays.backend import compiled
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import SMALLEST_SHARE, smallest_cluster
 from subscape.validation.hump_likelihood import NORMAL, hump_log_likelihood, rows_per_block
@@ -155,64 +156,137 @@ def separations(Y: FloatArray, labels: IntArray, n_groups: int) -> Separations:
         More than the largest label.
     """
     n, d = Y.shape
+    labels = np.ascontiguousarray(labels, dtype=np.int64)
+    counts, means = group_means(Y, labels, n_groups)
+    weighted = np.sqrt(counts / n)[..., None] * means
+    turned = weighted.transpose(0, 2, 1)
+    few = n_groups <= d
+    explained, vectors = np.linalg.eigh(weighted @ turned if few else turned @ weighted)
+    # Of a product of the smaller side the vectors are those of the larger one, once it is met.
+    vectors = turned @ vectors if few else vectors
+    vectors, ratios, dims = telling_directions(explained, vectors, counts, n)
+    seen = Y @ vectors
+    over_normal, entropy, overall, centres, spreads = cloud_gains(
+        seen, labels, counts, means @ vectors, dims, d
+    )
+    present = (counts > 0).sum(axis=1)
+    humped = np.where(present > 1, over_normal - _hump_gain(seen, overall, dims), 0.0)
+    return Separations(
+        humped, over_normal, entropy, dims, vectors, ratios, seen, centres, spreads, counts / n
+    )
+
+
+@compiled("_separation")
+def group_means(Y: FloatArray, labels: IntArray, n_groups: int) -> tuple[FloatArray, FloatArray]:
+    """Rows and means of the groups of many labellings, of shapes (m, K) and (m, K, d).
+
+    >>> counts, means = group_means(np.array([[1.0], [3.0], [8.0]]), np.array([[0, 0, 2]]), 3)
+    >>> counts.tolist(), means[..., 0].tolist()
+    ([[2.0, 0.0, 1.0]], [[2.0, 0.0, 8.0]])
+    """
     member = (labels[:, None, :] == np.arange(n_groups)[:, None]).astype(np.float64)
     counts = member.sum(axis=2)
-    shares = counts / n
-    means = (member.reshape(-1, n) @ Y).reshape(len(labels), n_groups, d)
-    means /= np.maximum(counts, 1.0)[..., None]
-    weighted = np.sqrt(shares)[..., None] * means
-    if n_groups <= d:
-        explained, left = np.linalg.eigh(weighted @ weighted.transpose(0, 2, 1))
-        explained, left = explained[:, ::-1], left[..., ::-1]
-        vectors = weighted.transpose(0, 2, 1) @ left
-        vectors /= np.maximum(np.linalg.norm(vectors, axis=1), 1e-300)[:, None, :]
-    else:
-        explained, vectors = np.linalg.eigh(weighted.transpose(0, 2, 1) @ weighted)
-        explained, vectors = explained[:, ::-1], vectors[..., ::-1]
-    explained = np.clip(explained, 0.0, 1 - 1e-6)
+    sums = (member.reshape(-1, len(Y)) @ Y).reshape(len(labels), n_groups, Y.shape[1])
+    return counts, sums / np.maximum(counts, 1.0)[..., None]
+
+
+@compiled("_separation")
+def telling_directions(
+    explained: FloatArray, vectors: FloatArray, counts: FloatArray, n_rows: int
+) -> tuple[FloatArray, FloatArray, IndexArray]:
+    """Directions that tell groups apart, the best first, with their ratios and how many they are.
+
+    Parameters
+    ----------
+    explained : array of shape (m, q)
+        Shares of a direction's variance that lie between the groups, rising.
+    vectors : array of shape (m, d, q)
+        The directions, of any length.
+    counts : array of shape (m, K)
+        Rows of the groups.
+    n_rows : int
+
+    Returns
+    -------
+    vectors : array of shape (m, d, most dims)
+        Of length 1, with the largest component positive; 0 beyond ``dims``.
+    ratios : array of shape (m, most dims)
+        Spread between the groups to spread within them.
+    dims : int array of shape (m,)
+    """
+    explained = np.clip(explained[:, ::-1], 0.0, 1 - 1e-6)
     ratios = explained / (1 - explained)
-    present = (counts > 0).sum(axis=1)
-    dims = telling(ratios, n, d, present)
+    dims = telling(ratios, n_rows, vectors.shape[1], (counts > 0).sum(axis=1))
     most = int(dims.max(initial=1))
     used = np.arange(most) < dims[:, None]
-    vectors = _oriented(vectors[..., :most]) * used[:, None, :]
-    seen = Y @ vectors
+    kept = vectors[..., ::-1][..., :most]
+    kept = kept / np.maximum(np.linalg.norm(kept, axis=1), 1e-300)[:, None, :]
+    largest = np.take_along_axis(kept, np.abs(kept).argmax(axis=1)[:, None, :], axis=1)
+    kept = np.where(largest < 0, -kept, kept) * used[:, None, :]
+    return kept, ratios[:, :most], dims
+
+
+@compiled("_separation")
+def cloud_gains(
+    seen: FloatArray,
+    labels: IntArray,
+    counts: FloatArray,
+    centres: FloatArray,
+    dims: IndexArray,
+    n_columns: int,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+    """What normal clouds gain over one normal distribution, in the directions that tell them apart.
+
+    Groups are told apart by where they lie, not by how wide they are: the spread within them is
+    one for all. (With spreads of their own, one cloud whose noise grows would be several.)
+
+    Parameters
+    ----------
+    seen : array of shape (m, n, q)
+        The rows along the directions.
+    labels : int64 array of shape (m, n)
+    counts : array of shape (m, K)
+    centres : array of shape (m, K, q)
+        Means of the groups along the directions.
+    dims : int array of shape (m,)
+        Directions that are used.
+    n_columns : int
+        Columns among which the directions were chosen.
+
+    Returns
+    -------
+    gain, entropy : arrays of shape (m,)
+    overall : array of shape (m, q)
+        Variances of the rows along the directions; 1 where a direction isn't used.
+    centres, spreads : arrays of shape (m, K, q)
+        Means and variances of the groups.
+    """
+    m, n, most = seen.shape
+    used = np.arange(most) < dims[:, None]
+    shares = counts / n
+    present = (counts > 0).sum(axis=1)
     squares = np.square(seen)
     overall = np.where(used, np.maximum(squares.mean(axis=1), 1e-300), 1.0)
-    centres = means @ vectors
+    member = (labels[:, None, :] == np.arange(counts.shape[1])[:, None]).astype(np.float64)
     spreads = (member @ squares) / np.maximum(counts, 1.0)[..., None] - np.square(centres)
     floor = SMALLEST_SPREAD**2 * overall
-    # Groups are told apart by where they lie, not by how wide they are: the spread within them is
-    # one for all. (With spreads of their own, one cloud whose noise grows would be several.)
     within = np.maximum((shares[..., None] * spreads).sum(axis=1), floor)
     spreads = np.where(used[:, None, :], np.maximum(spreads, floor[:, None, :]), 1.0)
     # Each row by its own group: groups that run into each other gain less, though they may fit
     # the density as well.
-    told = np.log(np.where(shares > 0, shares, 1.0))
-    gain = (shares * told).sum(axis=1)
-    gain -= 0.5 * np.where(used, np.log(within) + 1.0, 0.0).sum(axis=1)
+    entropy = -(shares * np.log(np.where(shares > 0, shares, 1.0))).sum(axis=1)
+    gain = -entropy - 0.5 * np.where(used, np.log(within) + 1.0, 0.0).sum(axis=1)
     gain += 0.5 * np.log(overall).sum(axis=1) + 0.5 * dims
     # Means and shares of all groups but one, and the choice of the directions.
-    parameters = (present - 1) * (dims + 1) + dims * (d - dims)
+    parameters = (present - 1) * (dims + 1) + dims * (n_columns - dims)
     gain += SLICED - 0.5 * parameters * np.log(n) / n
-    gain = np.where(present > 1, gain, 0.0)
-    humped = gain - _hump_gain(seen, overall, used)
-    entropy = -(shares * told).sum(axis=1)
-    return Separations(
-        np.where(present > 1, humped, 0.0), gain, entropy, dims, vectors,
-        ratios[:, :most], seen, centres, spreads, shares,
-    )  # fmt: skip
+    return np.where(present > 1, gain, 0.0), entropy, overall, centres, spreads
 
 
-def _oriented(vectors: FloatArray) -> FloatArray:
-    """The same directions, each with its largest component positive."""
-    largest = np.take_along_axis(vectors, np.abs(vectors).argmax(axis=1)[:, None, :], axis=1)
-    return np.where(largest < 0, -vectors, vectors)
-
-
-def _hump_gain(seen: FloatArray, overall: FloatArray, used: BoolArray) -> FloatArray:
+def _hump_gain(seen: FloatArray, overall: FloatArray, dims: IndexArray) -> FloatArray:
     """Nats per row by which one hump in each direction describes rows better than one normal."""
     m, n, most = seen.shape
+    used = np.arange(most) < dims[:, None]
     samples = np.sort(seen.transpose(0, 2, 1).reshape(m * most, n), axis=1)
     samples /= np.sqrt(overall).reshape(-1, 1)
     told = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, 0.5 * float(np.log(n)))

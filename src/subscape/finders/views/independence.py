@@ -19,7 +19,7 @@ from subscape.core.types import FloatArray, IndexArray
 #: are far apart show, and many, where they don't, but where chance looks like structure too.
 DEPTHS = (10, 25, 60)
 #: Steps of the fixed-point iteration, and when it has arrived.
-MOST_STEPS, ARRIVED = 100, 1e-4
+MOST_STEPS, ARRIVED = 30, 1e-4
 #: Rows per bin, per component, of the table that dependence is read off; and the most bins.
 ROWS_PER_CELL, MOST_BINS = 10, 6
 #: Standard deviations above chance at which two components depend on each other.
