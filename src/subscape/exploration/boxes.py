@@ -16,6 +16,8 @@ from subscape.validation.nulls import normal_scores
 
 from .separation import Grouping, GroupingScorer, Separation
 
+#: Clusters whose sets are numbered by the bits of one integer.
+MOST_BITS = 62
 #: A feature is a cluster's own if its rows have at most this share of the table's variance there.
 NARROW = 0.5
 #: … and spreads are floored at this share of the column's.
@@ -192,8 +194,15 @@ def _in_earnest(memberships: BoolArray, fewest: float) -> BoolArray:
 
 def _cells(memberships: BoolArray) -> tuple[BoolArray, IndexArray]:
     """The sets of clusters that rows are in, and which of them each row has."""
-    cells, home = np.unique(memberships, axis=1, return_inverse=True)
-    return cells.T, home.ravel()
+    if len(memberships) > MOST_BITS:
+        cells, home = np.unique(memberships, axis=1, return_inverse=True)
+        return cells.T, home.ravel()
+    # Each set as the bits of one number, the first cluster's the largest.
+    bits = np.left_shift(np.int64(1), np.arange(len(memberships))[::-1])
+    numbers, first, home = np.unique(
+        bits @ memberships.astype(np.int64), return_index=True, return_inverse=True
+    )
+    return memberships[:, first].T, home.ravel()
 
 
 def _holders(cells: BoolArray, own: BoolArray, widths: FloatArray) -> IndexArray:

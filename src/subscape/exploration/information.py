@@ -12,13 +12,46 @@ from subscape.measures.labels.partitions import homogeneity_score, normalized_mu
 
 
 def canonical(labels: NDArray[Any]) -> IntArray:
-    """Labels renumbered by first appearance, noise kept: equal for equal groupings."""
+    """Labels renumbered by first appearance, noise kept: equal for equal groupings.
+
+    >>> canonical(np.array([7, 3, -1, 7])).tolist(), canonical(np.array([2, 0, -1, 2])).tolist()
+    ([0, 1, -1, 0], [0, 1, -1, 0])
+    """
+    labels = np.asarray(labels)
+    if _are_few(labels):
+        # By counting: of values put in one place the last stays, so that rows go from the last on.
+        n = len(labels)
+        seen = np.full(int(labels.max(initial=-1)) + 1, n)
+        inside = np.flatnonzero(labels >= 0)[::-1]
+        seen[labels[inside]] = inside
+        rank = np.empty(len(seen) + 1, dtype=np.int64)
+        rank[np.argsort(seen, kind="stable")] = np.arange(len(seen))
+        rank[-1] = -1
+        return rank[labels]
     numbers, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     rank = np.empty(len(numbers), dtype=np.int64)
     order = [i for i in np.argsort(first) if numbers[i] >= 0]
     rank[order] = np.arange(len(order))
     rank[numbers < 0] = -1
     return rank[inverse]
+
+
+def _are_few(labels: NDArray[Any]) -> bool:
+    """Whether labels are whole numbers from -1 to the number of rows."""
+    return (
+        labels.dtype.kind in "iu"
+        and labels.min(initial=0) >= -1
+        and labels.max(initial=-1) < len(labels)
+    )
+
+
+def _from_zero(labels: NDArray[Any]) -> IntArray:
+    """Labels in their order, from 0 on without gaps."""
+    labels = np.asarray(labels)
+    if not _are_few(labels):
+        return np.unique(labels, return_inverse=True)[1].ravel()
+    taken = np.bincount(labels + 1, minlength=1) > 0
+    return (np.cumsum(taken) - 1)[labels + 1]
 
 
 def redundancy(a: NDArray[Any], b: NDArray[Any]) -> float:
@@ -43,10 +76,8 @@ def joint_labels(a: NDArray[Any], b: NDArray[Any]) -> IntArray:
     >>> joint_labels(np.array([0, 0, 1]), np.array([5, 7, 5])).tolist()
     [0, 1, 2]
     """
-    _, first = np.unique(a, return_inverse=True)
-    _, second = np.unique(b, return_inverse=True)
-    cells = first.astype(np.int64) * (second.max(initial=0) + 1) + second
-    return np.unique(cells, return_inverse=True)[1]
+    first, second = _from_zero(a), _from_zero(b)
+    return _from_zero(first.astype(np.int64) * (second.max(initial=0) + 1) + second)
 
 
 def novelty(labels: NDArray[Any], known: NDArray[Any]) -> float:

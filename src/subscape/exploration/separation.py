@@ -287,11 +287,13 @@ def _hump_gain(seen: FloatArray, overall: FloatArray, dims: IndexArray) -> Float
     """Nats per row by which one hump in each direction describes rows better than one normal."""
     m, n, most = seen.shape
     used = np.arange(most) < dims[:, None]
-    samples = np.sort(seen.transpose(0, 2, 1).reshape(m * most, n), axis=1)
-    samples /= np.sqrt(overall).reshape(-1, 1)
+    samples = seen.transpose(0, 2, 1)[used]
+    samples.sort(axis=1)
+    samples /= np.sqrt(overall[used])[:, None]
     told = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, 0.5 * float(np.log(n)))
-    better = np.maximum(told + NORMAL, 0.0).reshape(m, most)
-    return np.asarray(np.where(used, better, 0.0).sum(axis=1))
+    better = np.zeros((m, most))
+    better[used] = np.maximum(told + NORMAL, 0.0)
+    return np.asarray(better.sum(axis=1))
 
 
 class GroupingScorer:
@@ -392,7 +394,15 @@ def in_earnest(labels: NDArray[Any]) -> tuple[IntArray, int]:
     >>> groups.tolist(), n_clusters
     ([1, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2], 2)
     """
-    numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    labels = np.asarray(labels)
+    low, high = int(labels.min(initial=-1)), int(labels.max(initial=-1))
+    if labels.dtype.kind in "iu" and low >= -1 and high < len(labels):
+        # By counting, which is quicker than sorting.
+        inverse = labels + 1
+        sizes = np.bincount(inverse, minlength=high + 2)
+        numbers = np.arange(-1, high + 1)
+    else:
+        numbers, inverse, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     kept = np.flatnonzero((numbers >= 0) & (sizes >= smallest_cluster(len(labels))))
     place = np.full(len(numbers), len(kept))
     place[kept] = np.arange(len(kept))

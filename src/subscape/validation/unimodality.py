@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.isotonic import isotonic_regression
 
+from subscape.arrays.backend import compiled
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray
 
@@ -161,8 +162,31 @@ def _distribution(column: FloatArray) -> _Distribution:
 
 def _hull(x: FloatArray, y: FloatArray, convex: bool) -> FloatArray:
     """The largest convex function below the points, or the smallest concave one above them."""
-    gaps = np.diff(x)
-    if not len(gaps):
+    if len(x) < 2:
         return y
-    slopes = isotonic_regression(np.diff(y) / gaps, sample_weight=gaps, increasing=convex)
+    return convex_minorant(x, y) if convex else -convex_minorant(x, -y)
+
+
+@compiled("_unimodality")
+def convex_minorant(x: FloatArray, y: FloatArray) -> FloatArray:
+    """The largest convex function below points, at their places.
+
+    Slopes between the points, weighted by the steps, are pooled until they rise [1]_.
+
+    Parameters
+    ----------
+    x : array of shape (n,)
+        Rising.
+    y : array of shape (n,)
+
+    References
+    ----------
+    .. [1] M. Ayer et al., "An empirical distribution function for sampling with incomplete
+       information", Annals of Mathematical Statistics 26 (1955), doi:10.1214/aoms/1177728423.
+
+    >>> convex_minorant(np.array([0.0, 1.0, 2.0, 4.0]), np.array([0.0, 5.0, 4.0, 4.0])).tolist()
+    [0.0, 1.0, 2.0, 4.0]
+    """
+    gaps = np.diff(x)
+    slopes = isotonic_regression(np.diff(y) / gaps, sample_weight=gaps)
     return np.concatenate([y[:1], y[0] + np.cumsum(slopes * gaps)])

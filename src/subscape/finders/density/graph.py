@@ -14,6 +14,7 @@ from scipy.sparse.csgraph import connected_components
 from scipy.spatial import cKDTree
 from scipy.special import digamma
 
+from subscape.arrays.backend import compiled
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 
 __all__ = ["DensityGraph", "Field", "density_graph", "link_count", "scales", "spread_ties"]
@@ -324,6 +325,19 @@ def spread_ties(table: FloatArray) -> FloatArray:
     return spread
 
 
+@compiled("_graph")
+def connected_parts(links: IndexArray, n_rows: int) -> tuple[int, IndexArray]:
+    """How many parts links leave of rows, and the part of each, in the order of their first rows.
+
+    >>> connected_parts(np.array([[0, 3], [1, 2]]), 5)
+    (3, array([0, 1, 1, 0, 2]))
+    """
+    weights = np.ones(len(links), dtype=np.int8)
+    graph = coo_matrix((weights, (links[:, 0], links[:, 1])), shape=(n_rows, n_rows))
+    number, part = connected_components(graph, directed=False)
+    return int(number), part.astype(np.intp)
+
+
 def _bridges(table: FloatArray, links: IndexArray) -> IndexArray:
     """The shortest links that join the parts of a graph, as in Borůvka's algorithm.
 
@@ -333,9 +347,7 @@ def _bridges(table: FloatArray, links: IndexArray) -> IndexArray:
     found: set[tuple[int, int]] = set()
     while True:
         pairs = np.concatenate([links, np.array(sorted(found), dtype=np.intp).reshape(-1, 2)])
-        weights = np.ones(len(pairs), dtype=np.int8)
-        graph = coo_matrix((weights, (pairs[:, 0], pairs[:, 1])), shape=(n, n))
-        n_parts, part = connected_components(graph, directed=False)
+        n_parts, part = connected_parts(pairs, n)
         if n_parts == 1:
             return np.array(sorted(found), dtype=np.intp).reshape(-1, 2)
         largest = int(np.argmax(np.bincount(part)))

@@ -1,0 +1,59 @@
+"""Separations of many labellings: both kernels of each step."""
+
+import numpy as np
+import pytest
+
+from subscape.exploration.separation import (
+    GroupingScorer,
+    cloud_gains,
+    group_means,
+    separations,
+    telling_directions,
+)
+
+
+def labellings(seed, n=120, d=5, groups=4):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d)) + 3 * rng.integers(0, groups, (n, 1))
+    labels = rng.integers(0, groups, (6, n))
+    labels[1] = np.argsort(np.argsort(X[:, 0])) * groups // n
+    labels[2] = np.where(labels[1] == 1, 0, labels[1])  # a group without rows
+    labels[3] = labels[1] // 2
+    return GroupingScorer(X).Y, labels.astype(np.int64)
+
+
+@pytest.mark.parametrize(("seed", "d"), [(0, 5), (1, 5), (2, 2), (3, 1), (4, 12)])
+def test_twins_agree(seed, d):
+    Y, labels = labellings(seed, d=d)
+    n = len(Y)
+    counts, means = group_means(Y, labels, 4)
+    for fast, slow in zip((counts, means), group_means.reference(Y, labels, 4), strict=True):
+        np.testing.assert_allclose(fast, slow, atol=1e-12)
+    weighted = np.sqrt(counts / n)[..., None] * means
+    explained, vectors = np.linalg.eigh(weighted.transpose(0, 2, 1) @ weighted)
+    found = telling_directions(explained, 3 * vectors, counts, n)
+    slow = telling_directions.reference(explained, 3 * vectors, counts, n)
+    for one, other in zip(found, slow, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+    kept, _, dims = found
+    seen = Y @ kept
+    gains = cloud_gains(seen, labels, counts, means @ kept, dims, d)
+    slow_gains = cloud_gains.reference(seen, labels, counts, means @ kept, dims, d)
+    for one, other in zip(gains, slow_gains, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+def test_labellings_are_judged_alone_as_together():
+    Y, labels = labellings(5)
+    together = separations(Y, labels, 4)
+    for place, one in enumerate(labels):
+        alone = separations(Y, one[None], 4)
+        np.testing.assert_allclose(alone.gain[0], together.gain[place], atol=1e-12)
+        np.testing.assert_allclose(alone.entropy[0], together.entropy[place], atol=1e-12)
+        assert alone.dims[0] == together.dims[place]
+
+
+def test_one_group_gains_nothing():
+    Y, labels = labellings(6)
+    found = separations(Y, np.zeros_like(labels[:1]), 2)
+    assert found.gain[0] == found.over_normal[0] == found.entropy[0] == 0
