@@ -285,3 +285,21 @@ def test_a_view_must_gain_a_seventh_of_what_the_best_does():
     X[:, 0] += 6 * labels
     search = _Search(GroupingScorer(X - X.mean(axis=0)), [(labels, None)], [])
     assert search.cost == pytest.approx(0.15 * search.whole[0].score)
+
+
+def test_tables_of_a_kind_that_is_surely_beaten_are_not_drawn_any_more():
+    few = tuple(np.random.default_rng(0).gumbel(size=10))
+    beaten = [[x, x, x] for x in few]
+    found = {"unimodal": beaten, "curve": [[x + 6, x, x] for x in few]}
+    assert list(assess._undecided(found, [(90.0, 90.0)])) == []
+    assert list(assess._undecided(found, [(9.0, 90.0)])) == ["unimodal", "curve"]
+    assert list(assess._undecided(found, [(18.0, 90.0)])) == ["curve"]
+    # Each view counts, and so does the score over one normal distribution.
+    assert list(assess._undecided(found, [(90.0, 90.0), (0.0, 90.0)])) == ["unimodal", "curve"]
+    assert list(assess._undecided(found, [(90.0, 0.0)])) == ["unimodal", "curve"]
+    # Nothing was drawn yet, or there is nothing to be decided.
+    assert list(assess._undecided({"unimodal": [], "ring": []}, [(90.0, 90.0)])) == [
+        "unimodal",
+        "ring",
+    ]
+    assert list(assess._undecided(found, [])) == ["unimodal", "curve"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -364,7 +364,7 @@ def chance_maxima(
             break
         places = range(start, start + batch)
         names = {(kind, i): f"{prefix}{'null' if kind == 'unimodal' else 'curve'} {i}"
-                 for kind in kinds for i in places}  # fmt: skip
+                 for kind in _undecided(found, scores) for i in places}  # fmt: skip
         todo = [each for each in names if names[each] not in journal]
         calls = [
             (table, seed_of(plan.seed, 13, i), few_valued, kind, tuple(numbers), entries, basis)
@@ -491,6 +491,15 @@ def _null_score(
     basis: FloatArray | None,
 ) -> NullScores:
     return null_score(X, seed, few_valued, kind=kind, numbers=numbers, boxes=boxes, basis=basis)
+
+
+def _undecided(found: dict[str, list[Any]], scores: Sequence[tuple[float, float]]) -> Iterator[str]:
+    """Kinds of tables that some score is not surely beyond: more of the others tell nothing."""
+    maxima = _as_maxima(found)
+    for kind, drawn in found.items():
+        own = maxima.of_kind(kind != "unimodal")
+        if not (drawn and scores and all(own.is_beaten(*score) for score in scores)):
+            yield kind
 
 
 def _as_maxima(found: dict[str, list[Any]]) -> NullMaxima:

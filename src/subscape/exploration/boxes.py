@@ -199,7 +199,7 @@ def _cells(memberships: BoolArray) -> tuple[BoolArray, IndexArray]:
         return cells.T, home.ravel()
     # Each set as the bits of one number, the first cluster's the largest.
     bits = np.left_shift(np.int64(1), np.arange(len(memberships))[::-1])
-    numbers, first, home = np.unique(
+    _, first, home = np.unique(
         bits @ memberships.astype(np.int64), return_index=True, return_inverse=True
     )
     return memberships[:, first].T, home.ravel()

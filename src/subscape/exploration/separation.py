@@ -261,7 +261,7 @@ def cloud_gains(
     centres, spreads : arrays of shape (m, K, q)
         Means and variances of the groups.
     """
-    m, n, most = seen.shape
+    _, n, most = seen.shape
     used = np.arange(most) < dims[:, None]
     shares = counts / n
     present = (counts > 0).sum(axis=1)

@@ -174,6 +174,29 @@ class NullMaxima:
         ]
         return min(reached) >= ENOUGH_REACHED or self.p_value(score, normal_score) < SURE
 
+    def of_kind(self, curve: bool) -> NullMaxima:
+        """The same with the tables of one kind alone.
+
+        >>> NullMaxima((1.0,), (2.0,), (3.0,), (4.0,)).of_kind(True).maxima
+        (3.0,)
+        """
+        if curve:
+            return NullMaxima(
+                self.curve_maxima, self.curve_cluster_maxima, normal_maxima=self.curve_normal_maxima
+            )
+        return NullMaxima(self.maxima, self.cluster_maxima, normal_maxima=self.normal_maxima)
+
+    def is_beaten(self, score: float, normal_score: float = -np.inf) -> bool:
+        """Whether both scores are surely beyond these tables, so that more of them tell nothing.
+
+        >>> NullMaxima((1.0, 2.0, 3.0), ()).is_beaten(90.0), NullMaxima((1.0,), ()).is_beaten(9.0)
+        (True, False)
+        """
+        found = self.p_value(score)
+        if self.normal_maxima and normal_score > -np.inf:
+            found = max(found, self._p_value(normal_score, self.normal_maxima))
+        return 2 * found < SURE
+
 
 def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
     """Probability that a maximum reaches ``score``.
