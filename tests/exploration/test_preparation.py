@@ -1,9 +1,16 @@
 import numpy as np
 import pytest
+from scipy.stats import skew, yeojohnson, yeojohnson_normmax
 
 from subscape.datasets import planted_views
 from subscape.exploration.new_rows import like_before
-from subscape.exploration.preparation import Recipe, fill, prepare, shown_numbers
+from subscape.exploration.preparation import (
+    Recipe,
+    _likeliest_bend,
+    fill,
+    prepare,
+    shown_numbers,
+)
 from subscape.tables import Table
 
 
@@ -180,6 +187,8 @@ def test_pixels_share_a_unit_at_every_scale():
 
 def shape_of(column):
     recipe = prepare(Table.from_array(np.column_stack([column, column[::-1]]))).recipes[0]
+    if recipe.bend is not None:
+        return "bent"
     return "as is" if recipe.offset is None else "root" if recipe.root else "log"
 
 
@@ -190,6 +199,31 @@ def test_columns_take_the_likeliest_shape():
     assert shape_of(rng.normal(10, 1, 1000)) == "as is"
     assert shape_of(rng.normal(0, 1, 1000) ** 3) == "as is"  # negative numbers have no logarithm
     assert shape_of(np.r_[0.0, rng.lognormal(size=999)]) == "log"
+    assert shape_of(rng.lognormal(size=1000) - 1.0) == "bent"  # some numbers are below zero
+    assert shape_of(-rng.lognormal(size=1000)) == "bent"  # leans to the left
+
+
+def test_bent_columns_are_nearly_normal_and_replayed_for_new_rows():
+    rng = np.random.default_rng(0)
+    column = 40.0 - 3.0 * rng.lognormal(sigma=0.8, size=1000)
+    X = np.column_stack([column, rng.normal(size=1000)])
+    ready = prepare(Table.from_array(X))
+    assert abs(skew(ready.X[:, 0])) < 0.2 < abs(skew(column))
+    assert (np.argsort(ready.X[:, 0]) == np.argsort(column)).all()
+    recipe = ready.recipes[0]
+    np.testing.assert_allclose(recipe.apply(column), ready.X[:, 0], atol=1e-12)
+    # By the textbook, for values on either side of the middle.
+    for value in (column.mean() - 3.0, column.mean() + 3.0):
+        away = (value - column.mean()) / column.std()
+        textbook = (yeojohnson([away], recipe.bend)[0] - recipe.centre) / recipe.scale
+        np.testing.assert_allclose(recipe.apply(np.array([value]))[0], textbook)
+    assert any("Yeo and Johnson" in note and "x0" in note for note in ready.notes)
+
+
+def test_the_power_is_the_likeliest():
+    column = np.random.default_rng(0).gamma(2.0, size=800)
+    away = (column - column.mean()) / column.std()
+    np.testing.assert_allclose(_likeliest_bend(away), yeojohnson_normmax(away), atol=0.02)
 
 
 def test_groups_are_no_reason_to_bend_a_column():

@@ -10,6 +10,7 @@ from subscape.validation.unimodality import (
     is_multimodal,
     unimodal_column,
     unimodal_table,
+    valley_statistic,
 )
 
 
@@ -133,3 +134,61 @@ def test_only_columns_with_humps_change():
 def test_what_is_no_column_is_refused(column):
     with pytest.raises(SubscapeError, match="one column of finite numbers"):
         dip_statistic(column)
+
+
+def spelled_out(column):
+    """The valley statistic stretch by stretch."""
+    x = np.sort(column)
+    n, least = len(x), x.std()
+    lengths, inside = [], 3.0
+    while round(inside) <= n - 2:
+        lengths.append(round(inside))
+        inside *= 1.25
+    falls, rises = [], []
+    for m in lengths:
+        chance = np.sqrt(2 * np.log(np.e * (n + 1) / (m + 1)))
+        for start in range(n - m - 1):
+            stop = start + m + 1
+            width = x[stop] - x[start]
+            if width >= least:
+                within = (x[start + 1 : stop] - x[start]) / width
+                lean = np.sqrt(3 / m) * (2 * within - 1).sum()
+                falls.append((stop, -lean - chance))
+                rises.append((start, lean - chance))
+    return max(
+        (min(a, b) for stop, a in falls for start, b in rises if stop <= start), default=-np.inf
+    )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_valleys_are_those_of_all_stretches(seed):
+    rng = np.random.default_rng(seed)
+    column = np.r_[rng.normal(size=18), rng.normal(seed, 1, 7)]
+    np.testing.assert_allclose(valley_statistic(column), spelled_out(column), atol=1e-9)
+    np.testing.assert_allclose(
+        valley_statistic(1e3 - 7 * column), valley_statistic(column), atol=1e-6
+    )
+
+
+def test_samples_with_one_hump_rarely_have_a_valley():
+    rng = np.random.default_rng(0)
+    kinds = (rng.random, rng.normal, rng.exponential, lambda size: rng.standard_t(3, size))
+    for draw in kinds:
+        reached = [valley_statistic(draw(size=n)) for n in (40, 200) for _ in range(150)]
+        assert np.mean(np.array(reached) > 0.6) <= 0.03  # one in a hundred, of 300
+        assert np.mean(np.array(reached) > 0.9) <= 0.01
+
+
+def test_a_small_group_far_from_all_others_is_a_hump_of_its_own():
+    rng = np.random.default_rng(0)
+    few = np.r_[rng.normal(size=270), rng.normal(7, 1, 30)]
+    assert dip_statistic(few) < 0.72 / np.sqrt(300)  # the dip is blind to it
+    assert is_multimodal(few)
+    assert not is_multimodal(unimodal_column(few))
+
+
+def test_short_and_constant_columns_have_no_valley():
+    assert valley_statistic([1.0, 2.0, 3.0, 9.0]) == -np.inf
+    assert valley_statistic(np.ones(50)) == -np.inf
+    with pytest.raises(SubscapeError, match="one column of finite numbers"):
+        valley_statistic([1.0, np.nan, 2.0])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.optimize import minimize_scalar
 from scipy.special import ndtri
 from scipy.stats import skew
 
@@ -34,8 +35,11 @@ MOSTLY = 0.7
 SKEWED = 0.5
 #: Rows add up to the same if their totals differ by at most this share.
 SAME_TOTAL = 1e-3
-#: What a root or a logarithm has to gain: so many units of log-likelihood for each row.
+#: What a root, a logarithm or a power has to gain: so many units of log-likelihood for each row.
 GAIN_PER_ROW = 0.05
+#: Powers of Yeo and Johnson that are tried; rows by which one is chosen.
+BENDS = (-3.0, 5.0)
+MOST_BENDING_ROWS = 5000
 #: Cells are gross errors if they lie further from the median than so many robust spreads.
 FAR = 10.0
 #: At most so many cells of a column, and of its rows this share, are gross errors.
@@ -73,6 +77,9 @@ class Recipe:
         For logarithms and roots, what is added before.
     root : bool
         Square roots in the place of logarithms.
+    bend : float or None
+        Yeo and Johnson's power of values that are ``unit`` long from ``pivot`` on.
+    pivot, unit : float
     centre, scale : float
     """
 
@@ -86,6 +93,9 @@ class Recipe:
     low: float | None = None
     high: float | None = None
     root: bool = False
+    bend: float | None = None
+    pivot: float = 0.0
+    unit: float = 1.0
 
     def apply(self, values: NDArray[Any]) -> FloatArray:
         """The column for these values: numbers, or texts with None where missing."""
@@ -102,6 +112,8 @@ class Recipe:
                 numbers = np.asarray(np.ldexp(numbers, -self.power), dtype=np.float64)
             if self.offset is not None:
                 numbers = _straightened(numbers, self.offset, self.root)
+            if self.bend is not None:
+                numbers = _bent((numbers - self.pivot) / self.unit, self.bend)
         return np.asarray((numbers - self.centre) / self.scale, dtype=np.float64)
 
 
@@ -175,7 +187,7 @@ def prepare(table: Table) -> Prepared:
 
     Nominal columns become indicators of their levels, scaled so that each column weighs like one
     numeric column; rare levels are pooled. Single numbers far beyond all others of their column
-    count as missing. Skewed positive numbers become roots or logarithms, whichever are likelier
+    count as missing. Skewed numbers become roots, logarithms or powers, whichever are likeliest
     under one normal distribution, or two. Numeric columns are standardised, unless they look like
     measurements in one unit, which then keep their relative spreads. Missing cells are filled from
     the columns that go with theirs.
@@ -356,36 +368,43 @@ def _recipes(pooled: Table, table: Table, values: FloatArray, origin: IndexArray
     return recipes
 
 
+#: What is done to skewed columns, in words.
+HOW = {
+    "logarithms": "as logarithms",
+    "roots": "as square roots",
+    "bent": "with a power of Yeo and Johnson",
+}
+
+
 def _straight(
     values: FloatArray, recipes: list[Recipe], numeric: IndexArray, notes: list[str]
 ) -> list[Recipe]:
-    """Skewed positive columns become roots or logarithms, in place."""
+    """Skewed columns become roots, logarithms or powers, in place."""
     if len(numeric) and _are_sparse_counts(values[:, numeric]):
         return recipes
     if _are_shares(values[:, numeric]):
         notes.append("the numbers of each row add up to the same, and are searched as they are")
         return recipes
     straight = list(recipes)
-    names: dict[bool, list[str]] = {False: [], True: []}
+    names: dict[str, list[str]] = {how: [] for how in HOW}
     for j in numeric:
         column = values[:, j]
         present = column[~np.isnan(column)]
         smallest = present.min()
-        if smallest < 0 or (present == smallest).mean() > MOSTLY:
+        if (present == smallest).mean() > MOSTLY or len(np.unique(present)) <= 2 * FEW_VALUES:
             continue
-        if not skew(present - smallest) > SKEWED or len(np.unique(present)) <= 2 * FEW_VALUES:
+        positive = bool(smallest >= 0 and skew(present - smallest) > SKEWED)
+        recipe = _likelier(present, recipes[j], positive)
+        if recipe is None:
             continue
-        # Where there are zeros, the smallest step that is known stands for what is below it.
-        offset = 0.0 if smallest > 0 else float(present[present > 0].min())
-        root = _likelier(present, offset)
-        if root is None:
-            continue
-        values[:, j] = _straightened(column, offset, root)
-        straight[j] = replace(recipes[j], offset=offset, root=root)
-        names[root].append(recipes[j].feature)
-    for root, what in ((False, "logarithms"), (True, "square roots")):
-        if names[root]:
-            notes.append(f"searched as {what}, because skewed: {listing(names[root])}")
+        # Gross errors are gone, and the power of two is taken out, already.
+        values[:, j] = replace(recipe, low=None, high=None, power=0).apply(column)
+        straight[j] = recipe
+        how = "bent" if recipe.bend is not None else "roots" if recipe.root else "logarithms"
+        names[how].append(recipe.feature)
+    for how, what in HOW.items():
+        if names[how]:
+            notes.append(f"searched {what}, because skewed: {listing(names[how])}")
     return straight
 
 
@@ -407,21 +426,33 @@ def _straightened(numbers: FloatArray, offset: float, root: bool) -> FloatArray:
     return np.asarray(np.sqrt(above) if root else np.log(above))
 
 
-def _likelier(present: FloatArray, offset: float) -> bool | None:
-    """Whether roots (True) or logarithms (False) make a likelier column; None if neither does.
+def _likelier(present: FloatArray, recipe: Recipe, positive: bool) -> Recipe | None:
+    """A recipe that makes a likelier column; None if neither roots, logarithms nor powers do.
 
     Each is a column of one normal distribution, or of two with one spread if that is likelier: so
-    a second group is no reason to bend a column. Columns with several humps stay as they are.
+    a second group is no reason to bend a column. Columns with several humps stay as they are. Powers are for columns that lean to the left or go below zero,
+    and for other tails than those of logarithms and roots.
     """
     n = len(present)
-    logs = np.log(present + offset)
-    # Densities of the column itself, so with the slope of what it becomes (Box and Cox, 1964).
-    as_logs = _likelihood(logs) - logs.sum()
-    as_roots = _likelihood(2.0 * np.sqrt(present + offset)) - 0.5 * logs.sum()
-    price = GAIN_PER_ROW * n + np.log(n)
-    if max(as_logs, as_roots) <= _likelihood(present) + price or is_multimodal(present):
-        return None
-    return bool(as_roots >= as_logs)
+    best, found = _likelihood(present) + GAIN_PER_ROW * n + np.log(n), None
+    if positive:
+        # Where there are zeros, the smallest step that is known stands for what is below it.
+        offset = 0.0 if present.min() > 0 else float(present[present > 0].min())
+        logs = np.log(present + offset)
+        # Densities of the column itself, so with the slope of what it becomes (Box and Cox, 1964).
+        as_logs = _likelihood(logs) - logs.sum()
+        as_roots = _likelihood(2.0 * np.sqrt(present + offset)) - 0.5 * logs.sum()
+        if max(as_logs, as_roots) > best:
+            best = max(as_logs, as_roots)
+            found = replace(recipe, offset=offset, root=bool(as_roots >= as_logs))
+    pivot, unit = float(present.mean()), float(present.std())
+    away = (present - pivot) / unit
+    bend = _likeliest_bend(away)
+    slope = float(((bend - 1.0) * np.sign(away) * np.log1p(np.abs(away))).sum())
+    bent = _likelihood(_bent(away, bend)) + slope - n * np.log(unit)
+    if bent > best + (0.0 if found is None else np.log(n)):
+        found = replace(recipe, bend=bend, pivot=pivot, unit=unit)
+    return None if found is None or is_multimodal(present) else found
 
 
 def _likelihood(column: FloatArray) -> float:
@@ -450,6 +481,42 @@ def _likelihood(column: FloatArray) -> float:
     entropy = share * np.log(share) + (1.0 - share) * np.log1p(-share)
     two = float((entropy - 0.5 * np.log(within / n)).max()) * n - np.log(n)
     return max(-0.5 * n * float(np.log(whole / n)), two)
+
+
+def _likeliest_bend(away: FloatArray) -> float:
+    """The power of Yeo and Johnson [1]_ that makes a column likeliest as a normal one.
+
+    References
+    ----------
+    .. [1] I.-K. Yeo, R. A. Johnson, "A new family of power transformations to improve normality or
+       symmetry", Biometrika 87 (2000), doi:10.1093/biomet/87.4.954.
+
+    >>> skewed = np.exp(np.random.default_rng(0).normal(size=500))
+    >>> bend = _likeliest_bend(skewed - np.median(skewed))
+    >>> bool(-1 < bend < 0.5), bool(abs(skew(_bent(skewed - np.median(skewed), bend))) < 0.2)
+    (True, True)
+    """
+    if len(away) > MOST_BENDING_ROWS:
+        away = np.random.default_rng(0).choice(away, MOST_BENDING_ROWS, replace=False)
+    slope = float((np.sign(away) * np.log1p(np.abs(away))).mean())
+
+    def loss(bend: float) -> float:
+        return float(np.log(max(_bent(away, bend).std(), 1e-300)) - (bend - 1.0) * slope)
+
+    return float(minimize_scalar(loss, bounds=BENDS, method="bounded", options={"xatol": 0.01}).x)
+
+
+def _bent(away: FloatArray, bend: float) -> FloatArray:
+    """Values with a power on either side of zero: ``bend`` above, ``2 - bend`` below it.
+
+    >>> _bent(np.array([-3.0, 0.0, 3.0]), 1.0).tolist(), _bent(np.array([3.0]), 0.5).tolist()
+    ([-3.0, 0.0, 3.0], [2.0])
+    """
+    logs = np.log1p(np.abs(away))
+    above = logs if abs(bend) < 1e-9 else np.expm1(bend * logs) / bend
+    rest = 2.0 - bend
+    below = logs if abs(rest) < 1e-9 else np.expm1(rest * logs) / rest
+    return np.where(away < 0, -below, above)
 
 
 # -- gross errors and extreme scales ---------------------------------------------------------------

@@ -99,7 +99,7 @@ def search_shapes(table: FloatArray) -> ShapeScores:
 
 def _by_gaps(points: FloatArray) -> IntArray:
     """Groups parted by the clearest gap, and within them by gaps that are clear by themselves."""
-    width = widest_gap(points).width
+    width = widest_gap(points, most_nats=float(np.log(2))).width
     return gap_groups(points, min(SPLIT_WIDTH, max(width, LEAST_WIDTH))).labels
 
 

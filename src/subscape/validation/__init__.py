@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "nulls": "NullModel null_table",
         "null_test": "Significance significance",
         "valley_lines": "SplitTest split_test",
-        "unimodality": "dip_statistic",
+        "unimodality": "dip_statistic valley_statistic",
         "max_statistic": "max_statistic_test robust_scale",
         "selection": "Choice choose",
         "stability.replication": "Replication replicate",

@@ -14,6 +14,13 @@ from subscape.core.types import FloatArray
 
 #: A uniform sample of n values has a dip above this over the root of n once in a thousand times.
 SURE = 0.72
+#: The same of the valley statistic, from 30 to 3,000 values; of samples with one hump, uniform ones
+#: reach most.
+SURE_VALLEY = 0.9
+#: Rows in the shortest stretch of a valley's slope, and how much longer the next one is.
+FEWEST_IN_SLOPE, STRETCH = 3, 1.25
+#: Slopes are at least so many standard deviations wide: what is narrower are steps of a scale.
+LEAST_SLOPE = 1.0
 #: Places tried for the top of the one hump.
 TOPS = 41
 #: Fewer different values than this have no humps.
@@ -39,6 +46,7 @@ def dip_statistic(column: ArrayLike) -> float:
     See Also
     --------
     split_test : Along any line of a table.
+    valley_statistic : Sees small groups, too.
 
     References
     ----------
@@ -80,8 +88,72 @@ def dip_statistic(column: ArrayLike) -> float:
     return off / 2
 
 
+def valley_statistic(column: ArrayLike) -> float:
+    """How surely a sample's density falls somewhere and rises again after that.
+
+    On every stretch of the sorted values, how far they lean to either end, compared with even ones,
+    and less what the most leaning of all stretches of that length has by chance (Dümbgen and
+    Walther [1]_). The statistic is that of the surest fall and rise, one after the other,
+    whichever is less sure. A small group far from all others, to which the dip is blind, is seen
+    here: a fifth of 300 rows, five standard deviations apart.
+
+    Parameters
+    ----------
+    column : array-like of shape (n,)
+        Without missing values.
+
+    Returns
+    -------
+    float
+        Above 0.6 about once in a hundred uniform samples, above 0.9 once in a thousand; minus
+        infinity for fewer than five values, and where all are equal.
+
+    See Also
+    --------
+    dip_statistic : The distance from all distributions with one hump.
+
+    References
+    ----------
+    .. [1] L. Dümbgen, G. Walther, "Multiscale inference about a density", Annals of Statistics 36
+       (2008), doi:10.1214/07-AOS521.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.validation import valley_statistic
+    >>> rng = np.random.default_rng(0)
+    >>> few = np.r_[rng.normal(size=240), rng.normal(6, 1, 60)]
+    >>> valley_statistic(rng.random(300)) < 0.9 < valley_statistic(few)
+    True
+    """
+    sample = np.sort(np.asarray(column, dtype=np.float64))
+    if sample.ndim != 1 or not np.isfinite(sample).all():
+        raise SubscapeError("a valley is that of one column of finite numbers")
+    n = len(sample)
+    least = LEAST_SLOPE * float(sample.std())
+    if n < FEWEST_IN_SLOPE + 2 or not least > 0:
+        return -np.inf
+    reached = np.concatenate([[0.0], np.cumsum(sample - sample[0])])
+    falls, rises = np.full(n, -np.inf), np.full(n, -np.inf)
+    inside = float(FEWEST_IN_SLOPE)
+    while round(inside) <= n - 2:
+        m = round(inside)
+        start, stop = np.arange(n - m - 1), np.arange(m + 1, n)
+        width = sample[stop] - sample[start]
+        wide = width >= least
+        middle = (reached[stop] - reached[start + 1]) - m * (sample[start] - sample[0])
+        lean = np.sqrt(3 / m) * (2 * middle / np.where(wide, width, 1.0) - m)
+        chance = np.sqrt(2 * np.log(np.e * (n + 1) / (m + 1)))
+        falls[stop] = np.maximum(falls[stop], np.where(wide, -lean - chance, -np.inf))
+        rises[start] = np.maximum(rises[start], np.where(wide, lean - chance, -np.inf))
+        inside *= STRETCH
+    before = np.maximum.accumulate(falls)
+    after = np.maximum.accumulate(rises[::-1])[::-1]
+    return float(np.minimum(before, after).max())
+
+
 def is_multimodal(column: FloatArray) -> bool:
-    """Whether a column surely has more than one hump.
+    """Whether a column surely has more than one hump, by its dip or by a valley.
 
     Values on a grid (whole numbers, one decimal) are spread over its cells first: steps of a scale
     are no humps.
@@ -101,7 +173,9 @@ def is_multimodal(column: FloatArray) -> bool:
         step = float(np.diff(values).min())
         noise = np.random.default_rng(0).random(len(column)) - 0.5
         column = column + step * noise
-    return bool(dip_statistic(column) > SURE / np.sqrt(len(column)))
+    if dip_statistic(column) > SURE / np.sqrt(len(column)):
+        return True
+    return valley_statistic(column) > SURE_VALLEY
 
 
 def unimodal_column(column: FloatArray) -> FloatArray:

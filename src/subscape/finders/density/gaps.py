@@ -43,20 +43,28 @@ class Gap(NamedTuple):
     labels: IntArray
 
     @property
-    def score(self) -> float:
-        """The width times the nats that the labels tell: many groups at once, or equal ones."""
+    def entropy(self) -> float:
+        """Nats that the labels tell."""
         sizes = np.bincount(self.labels[self.labels >= 0])
         shares = sizes[sizes > 0] / max(int(sizes.sum()), 1)
-        return self.width * float(-(shares * np.log(shares)).sum())
+        return float(-(shares * np.log(shares)).sum())
+
+    @property
+    def score(self) -> float:
+        """The width times the nats that the labels tell: many groups at once, or equal ones."""
+        return self.width * self.entropy
 
 
-def widest_gap(points: ArrayLike) -> Gap:
+def widest_gap(points: ArrayLike, most_nats: float = np.inf) -> Gap:
     """Cut the tree of links where most groups lie farthest apart, compared with what holds them.
 
     Parameters
     ----------
     points : array-like of shape (n_rows, d)
         Time and memory grow with the square of the rows.
+    most_nats : float, optional
+        What labels tell beyond counts for nothing. With that of two equal groups, the one widest
+        gap is looked for, and groups of very unequal size still count less.
 
     Returns
     -------
@@ -83,7 +91,7 @@ def widest_gap(points: ArrayLike) -> Gap:
     if n < 2 * fewest:
         return nothing
     ends, lengths = spanning_tree(points)
-    best = nothing
+    best, highest = nothing, 0.0
     for height in _splits(ends, lengths, n, fewest)[:40]:
         inside = lengths < height
         labels = _components(ends[inside], n)
@@ -101,8 +109,9 @@ def widest_gap(points: ArrayLike) -> Gap:
         )
         width = covered * float(np.log(height / max(longest, 1e-300)))
         found = Gap(width, labels)
-        if found.score > best.score:
-            best = found
+        score = width * min(found.entropy, most_nats)
+        if score > highest:
+            best, highest = found, score
     return best
 
 
@@ -129,7 +138,8 @@ def gap_groups(points: ArrayLike, least: float) -> Gap:
     3
     """
     points = np.asarray(points, dtype=np.float64)
-    first = widest_gap(points)
+    # One gap after the other: several at once would take a thin place of a long group along.
+    first = widest_gap(points, most_nats=float(np.log(2)))
     if not first.width >= max(least, 1e-9):
         return Gap(first.width, np.zeros(len(points), dtype=np.int64))
     labels = _with_nearest(points, first.labels)
