@@ -223,7 +223,7 @@ def tried_entries(
     Examples
     --------
     >>> [e.title() for e in tried_entries("boxes", [2, 3], (500, 12, 12), effort="quick")]
-    ['MineClus(overlap=True)', 'LAC(n_clusters=2)', 'LAC(n_clusters=3)']
+    ['MineClus(overlap=True, max_candidates=2000)', 'LAC(n_clusters=2)', 'LAC(n_clusters=3)']
     """
     n_rows, n_columns, n_numeric = shape
     entries = []

@@ -430,8 +430,9 @@ def _likelier(present: FloatArray, recipe: Recipe, positive: bool) -> Recipe | N
     """A recipe that makes a likelier column; None if neither roots, logarithms nor powers do.
 
     Each is a column of one normal distribution, or of two with one spread if that is likelier: so
-    a second group is no reason to bend a column. Columns with several humps stay as they are. Powers are for columns that lean to the left or go below zero,
-    and for other tails than those of logarithms and roots.
+    a second group is no reason to bend a column. Columns with several humps stay as they are.
+    Powers are for columns that lean to the left or go below zero, and for other tails than those
+    of logarithms and roots.
     """
     n = len(present)
     best, found = _likelihood(present) + GAIN_PER_ROW * n + np.log(n), None

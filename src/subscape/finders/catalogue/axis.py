@@ -7,6 +7,10 @@ from functools import partial
 from .entry import Entry
 from .trial import NARROW, UNHURRIED, Trial
 
+#: MineClus in ``explore``: planted boxes need fewer than 500 sets of features around a row; where
+#: most values of many columns are equal there is no end of them.
+BRIEF = {"max_candidates": 2000}
+
 _finder = partial(Entry, home="subscape.finders.axis", role="finder", kind="axis")
 
 _DOC = (
@@ -94,9 +98,9 @@ AXIS = (
         published={"refine": False, "merge": True, "search_rows": None},
         ours={"refine": (), "merge": (), "search_rows": (), "avg_dims": (), "overlap": ()},
         trials=(
-            Trial("axis-aligned", 1, width=NARROW),
-            Trial("boxes", 0, parameters={"overlap": True}, width=NARROW),
-            Trial("chance boxes", 2, width=NARROW),
+            Trial("axis-aligned", 1, parameters=BRIEF, width=NARROW),
+            Trial("boxes", 0, parameters={"overlap": True, **BRIEF}, width=NARROW),
+            Trial("chance boxes", 2, parameters=BRIEF, width=NARROW),
         ),
     ),
     _finder(
