@@ -11,7 +11,7 @@ from subscape.core.types import FloatArray, IntArray
 from subscape.finders.oriented.flats import Flat, fitted_flat, squared_residuals
 from subscape.parallel.progress import Watch
 
-from .rows import FlatRows, HeldRows, flat_rows, local_flat
+from .rows import FlatRows, HeldFlatRows, flat_rows, local_flat
 
 #: Up to so many features the flats of a long table are fitted to all of its rows.
 WIDEST_SETTLED = 2000
@@ -84,7 +84,7 @@ def swapped(
         seed = int(rng.choice(len(X), p=near / near.sum()))
         flats = list(fit.flats)
         flats[victim] = local_flat(X, seed, dims[victim])
-        other = descend(HeldRows(X, dims, spared), flats, max_iter)
+        other = descend(HeldFlatRows(X, dims, spared), flats, max_iter)
         if other.cost < fit.cost * (1 - 1e-9):
             fit = other
     return fit

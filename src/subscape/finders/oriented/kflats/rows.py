@@ -98,7 +98,7 @@ def local_flat(X: FloatArray, row: int, dim: int, wide: int = 2) -> Flat:
 # -- rows held in memory: those that are searched --------------------------------------------------
 
 
-class HeldRows:
+class HeldFlatRows:
     """Rows held in memory, the distances to all flats at once.
 
     Parameters
@@ -276,7 +276,7 @@ def flat_sums_on_device(X: DeviceBlocks, labels: Any, n_flats: int) -> FlatSums:
     return sums
 
 
-class DeviceRows(SummedRows):
+class DeviceFlatRows(SummedRows):
     """Rows on a device; labels and distances stay there."""
 
     def __init__(
@@ -321,7 +321,7 @@ def place_on_device(X: DeviceBlocks, centres: FloatArray, bases: Sequence[FloatA
 # -- rows in memory, or read block by block --------------------------------------------------------
 
 
-class BlockRows(SummedRows):
+class BlockFlatRows(SummedRows):
     """Rows in memory or read block by block.
 
     The first pass sums up all rows, the others only those that change their flat.
@@ -470,12 +470,12 @@ def spare_farthest(labels: Any, near: Any, spared: int) -> None:
     change_rows(mark, near, changes=labels)
 
 
-@device_twin(DeviceRows)
+@device_twin(DeviceFlatRows)
 def flat_rows(
     X: FloatArray | Blocks, dims: Sequence[int], spared: int, searched: FloatArray
 ) -> SummedRows:
     """The rows of a long table, wherever it lies; see :class:`SummedRows`."""
-    return BlockRows(as_blocks(X), dims, spared, searched)
+    return BlockFlatRows(as_blocks(X), dims, spared, searched)
 
 
 @device_twin(place_on_device)
