@@ -48,6 +48,17 @@ def test_planted_clusters_can_be_trusted(run, data):
     assert Path("bars.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_groups_that_one_column_shows_can_be_trusted(run):
+    """As `explore` says of them."""
+    X = np.random.default_rng(3).normal(size=(150, 4))
+    X[:75, 0] += 6
+    write_table("one.csv", X, NAMES[:4])
+    assert run("fit", "LAC", "one.csv", "-p", "n_clusters=2", "-o", "two.subscape").exit_code == 0
+    told = run("validate", "two.subscape", "one.csv", "--samples", 4, "--quiet")
+    assert "p = 0.01 against 99 tables" in told.output
+    assert "All clusters can be trusted (stability of at least 0.75" in told.output
+
+
 def test_the_columns_may_be_in_another_order_among_others(run, data):
     order = [3, 0, 5, 1, 4, 2]
     wide = np.column_stack([data[:, order], np.arange(120) % 7])

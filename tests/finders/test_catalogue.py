@@ -146,7 +146,9 @@ def test_what_explore_tries_can_be_made():
     assert len(tried) == sum(len(entry.trials) for entry in CATALOGUE.values())
     for rung in rungs:
         ranks = [trial.rank for _, trial in tried_in(rung)]
-        assert ranks == list(range(len(ranks)))
+        assert ranks == list(range(len(ranks))), (
+            f"the ranks of {rung!r} are counted from 0, each once: {ranks}"
+        )
     for entry, trial in tried:
         assert trial.efforts and set(trial.efforts) <= set(EFFORTS)
         assert trial.columns in ("all", "numeric", "directions")
@@ -258,9 +260,9 @@ FINDERS = {
 
 @pytest.mark.parametrize("entry", FINDERS.values(), ids=FINDERS)
 def test_published_finders_find_something(entry):
-    finder = entry.load().as_published(max_time=20.0)
-    if "random_state" in finder.get_params():
-        finder.set_params(random_state=0)
+    finder = entry.load().as_published()
+    wanted = {"max_time": 20.0, "random_state": 0}
+    finder.set_params(**{key: wanted[key] for key in wanted if key in finder.get_params()})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         labels = finder.fit(example_table()).labels_

@@ -28,6 +28,7 @@ def excluded(estimator):
 
 
 @pytest.mark.filterwarnings("ignore::subscape.core.DroppedClusterWarning")
+@pytest.mark.filterwarnings("ignore::subscape.core.SharedFlatWarning")
 @pytest.mark.parametrize("check", FINDER_CHECKS)
 @pytest.mark.parametrize("name", FINDERS)
 def test_our_checks(name, check):
@@ -38,6 +39,7 @@ def test_our_checks(name, check):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 # The tables there are tiny; a cluster that finds no rows is dropped, and says so.
 @pytest.mark.filterwarnings("ignore::subscape.core.DroppedClusterWarning")
+@pytest.mark.filterwarnings("ignore::subscape.core.SharedFlatWarning")
 @parametrize_with_checks(
     [brief(entry.make()) for entry in FINDERS.values()],
     expected_failed_checks=excluded,

@@ -256,7 +256,7 @@ class TestSettling:
         flats = [flat_descent.seed_flat(X, dim, rng) for dim in dims]
         start = flat_descent.FlatsFit(flats, np.zeros(0, np.int64), 0.0, 0)
         fit = flat_descent.finish_on_all_rows(X, X[::3], start, dims, 0, 50, flat_descent.Watch())
-        whole = flat_descent.descend(X, flats, dims, 0, 50)
+        whole = flat_descent.descend(flat_descent.HeldFlatRows(X, dims, 0), flats, 50)
         assert fit.n_iter > 3
         np.testing.assert_array_equal(fit.labels, whole.labels)
         for ours, theirs in zip(fit.flats, whole.flats, strict=True):

@@ -21,7 +21,8 @@ from subscape.validation import (
     score_clusters,
     significance,
 )
-from subscape.validation.nulls import normal_scores
+from subscape.validation.cluster_scores import column_scores, humped_columns
+from subscape.validation.nulls import NullModel, normal_scores
 
 # -- scores ---------------------------------------------------------------------------------------
 
@@ -115,6 +116,51 @@ def test_no_clusters_and_two_equal_rows_are_no_evidence():
     X[1] = X[0]
     pair = SubspaceClustering.from_clusters([([0, 1], range(5))], (50, 5))
     assert score_clusters(X, pair).gain[0] <= 5 * np.log(3)
+
+
+def two_groups_in_one_column(seed, n=150):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[: n // 2, 0] += 6
+    return X / X.std(axis=0)
+
+
+def test_a_gap_in_one_feature_counts():
+    """By rank alone, the halves of a feature are as narrow with a gap between them as without."""
+    X = two_groups_in_one_column(0)
+    labels = np.repeat([0, 1], 75)
+    clustering = SubspaceClustering.from_labels(labels, masks=[[1, 0, 0, 0]] * 2)
+    closed = X.copy()
+    closed[np.argsort(X[:, 0]), 0] = np.sort(np.random.default_rng(1).normal(size=150))
+    with_gap, without = (score_clusters(table, clustering) for table in (X, closed))
+    assert with_gap.total > 1.5 * without.total
+    np.testing.assert_allclose(
+        without.gain, score_clusters(np.exp(closed), clustering).gain, rtol=1e-9
+    )
+
+
+def test_columns_with_humps_are_scored_in_one_hump():
+    X = two_groups_in_one_column(0)
+    X[::10, 0] = np.nan
+    model = NullModel(X, "unimodal")
+    assert humped_columns(model.table, model.values).tolist() == [0]
+    # What null tables have in its place is normal, as it is by rank.
+    drawn = model.draw(0)
+    assert len(column_scores(drawn, ())) == 1
+    np.testing.assert_array_equal(column_scores(drawn, ())[0], normal_scores(drawn))
+    there = ~np.isnan(X[:, 0])
+    first = np.arange(150)[there] < 75
+    ways = column_scores(X, [0])
+    spreads = []
+    for one in ways:
+        np.testing.assert_array_equal(one[:, 1:], normal_scores(X)[:, 1:])
+        assert np.isnan(one[~there, 0]).all()
+        own = one[there, 0]
+        assert (np.diff(own[np.argsort(X[there, 0])]) >= 0).all()
+        spreads.append([own[first].std(), own[~first].std()])
+    # Each of the two groups is narrow where the other one is kept.
+    assert len(ways) == 2
+    assert (np.min(spreads, axis=0) < 0.7 * np.max(spreads, axis=0)).all()
 
 
 # -- the maximum test -----------------------------------------------------------------------------
@@ -227,6 +273,15 @@ def test_best_of_many_runs(planted):
     nothing = structureless("gaussian", 80, 4, random_state=5)
     many = [KMeans(k, n_init=1) for k in (2, 3, 4, 5)]
     assert significance(many, nothing, n_null=19, random_state=0).p_value > 0.05
+
+
+def test_groups_that_one_column_shows_are_significant():
+    for seed in range(4):
+        X = two_groups_in_one_column(seed)
+        result = significance(LAC(2, random_state=0), X, random_state=0)
+        assert result.p_value == 0.01 and result.significant_clusters() == [0, 1]
+    by_copula = significance(LAC(2, random_state=0), X, null="copula", random_state=0)
+    assert by_copula.p_value > 0.05  # part of the column's own distribution
 
 
 def test_nothing_found_is_not_significant():

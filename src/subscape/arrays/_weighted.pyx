@@ -28,6 +28,35 @@ cdef inline double cost(
     return (a + b) + (c + d)
 
 
+cdef inline double cost_below(
+    const double* x, const double* centre, const double* weight, Py_ssize_t p, double offset,
+    double limit
+) noexcept nogil:
+    # The same sum, given up as soon as it can no longer end below the limit: sums of squares never
+    # fall, not even rounded ones.
+    cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0, away
+    cdef Py_ssize_t j, stop = 0, whole = p - p % 4
+    while stop < whole:
+        j = stop
+        stop = min(stop + 32, whole)
+        while j < stop:
+            away = x[j] - centre[j]
+            a += weight[j] * away * away
+            away = x[j + 1] - centre[j + 1]
+            b += weight[j + 1] * away * away
+            away = x[j + 2] - centre[j + 2]
+            c += weight[j + 2] * away * away
+            away = x[j + 3] - centre[j + 3]
+            d += weight[j + 3] * away * away
+            j += 4
+        if ((a + b) + (c + d)) + offset >= limit:
+            return INFINITY
+    for j in range(whole, p):
+        away = x[j] - centre[j]
+        a += weight[j] * away * away
+    return (a + b) + (c + d)
+
+
 def nearest_weighted(
     const double[:, ::1] X,
     const double[:, ::1] centres,
@@ -51,7 +80,9 @@ def nearest_weighted(
             smallest = INFINITY
             total = 0.0
             for i in range(k):
-                value = cost(&X[r, 0], &centres[i, 0], &weights[i, 0], p)
+                value = cost_below(
+                    &X[r, 0], &centres[i, 0], &weights[i, 0], p, offsets[i], smallest
+                )
                 if value + offsets[i] < smallest:
                     smallest = value + offsets[i]
                     total = value

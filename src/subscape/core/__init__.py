@@ -13,7 +13,7 @@ __getattr__, __dir__, __all__ = lazy_names(
         "errors": (
             "ConstantFeatureWarning DroppedClusterWarning EmptyClusteringError "
             "FewDistinctRowsWarning FileFormatError NotOrthonormalError "
-            "ShapeMismatchError SubscapeError UnsupportedKindError"
+            "ShapeMismatchError SharedFlatWarning SubscapeError UnsupportedKindError"
         ),
         "oriented": "OrientedSubspaces",
         "prototypes": "Prototypes assign describe",

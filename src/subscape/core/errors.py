@@ -39,6 +39,10 @@ class DroppedClusterWarning(UserWarning):
     """Clusters vanished because none of their rows or features were kept."""
 
 
+class SharedFlatWarning(UserWarning):
+    """Several clusters lie on one flat, which describes their rows better than a flat for each."""
+
+
 class ConstantFeatureWarning(UserWarning):
     """Columns with a single value carry no information and were set aside."""
 

@@ -17,8 +17,6 @@ PATIENCE = 0.4
 QUIET = "ignore:resource_tracker"
 #: Signals that ask for an end; SIGTERM is what a batch system or a shutdown sends.
 ENDING = (signal.SIGINT, signal.SIGTERM)
-#: What a shell expects of a program that Ctrl-C, or SIGTERM, ended.
-EXIT_CODE = 128 + signal.SIGINT
 
 
 class PromptStop:

@@ -38,7 +38,6 @@ _MONTHS = (
 )
 _MONTH = {name: i for i, names in enumerate(_MONTHS.split("|"), 1) for name in names.split()}
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_DAY = timedelta(days=1)
 
 
 class Days(NamedTuple):

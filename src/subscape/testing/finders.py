@@ -21,7 +21,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from subscape.core.clustering import SubspaceClustering
-from subscape.core.errors import DroppedClusterWarning, FewDistinctRowsWarning
+from subscape.core.errors import DroppedClusterWarning, FewDistinctRowsWarning, SharedFlatWarning
 from subscape.core.types import FloatArray
 
 from .parameters import check_refused
@@ -104,6 +104,7 @@ def fitted(finder: Any, X: Any, given: Any = None, **parameters: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         warnings.simplefilter("ignore", DroppedClusterWarning)
+        warnings.simplefilter("ignore", SharedFlatWarning)
         return finder.fit(X, **known)
 
 

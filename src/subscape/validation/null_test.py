@@ -23,7 +23,7 @@ from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
 from subscape.validation.stability.resampling import Work, whole_number
 
-from .cluster_scores import ClusterScores, score_clusters
+from .cluster_scores import ClusterScores, column_scores, humped_columns, scored_clusters
 from .criteria import FEWEST_NULL_TABLES, NULL, SIGNIFICANCE_LEVEL
 from .max_statistic import max_statistic_test, robust_scale
 from .nulls import NullModel
@@ -168,7 +168,8 @@ def significance(
         largest statistic of a cluster of :func:`score_clusters`, each in robust standard
         deviations. "description_length": bits saved. A callable is called as
         ``statistic(X, clustering)`` and returns a number that is large where there is something.
-        Clusters are always tested by :func:`score_clusters`.
+        Clusters are always tested by :func:`score_clusters`; what one feature shows by its several
+        humps counts with the null "unimodal", and not with others.
     null : {"copula", "unimodal", "permuted", "gaussian", "uniform", "aligned"}, default="unimodal"
         What null tables keep; see :func:`null_table`.
     n_null : int, default=99
@@ -224,6 +225,7 @@ def significance(
     table = np.asarray(check_table(values, "significance", missing=True), np.float64)
     drawing, seeding = seed_sequence(random_state).spawn(2)
     model = NullModel(table, null, shrinkage=shrinkage)
+    humped = humped_columns(model.table, model.values)
     work = Work(store, n_jobs, progress)
     rows: list[_Searched] = []
     failures: list[str] = []
@@ -235,7 +237,9 @@ def significance(
         if broken:
             failures.extend(broken)
             continue
-        rows.append(_Searched.of(searched, runs, measure))
+        # Columns of null tables have no humps that their ranks would hide.
+        scores = column_scores(searched, humped if number == 0 else ())
+        rows.append(_Searched.of(searched, runs, scores, measure))
     if len(rows) < 2:
         raise SubscapeError(f"a finder fails on every null table: {failures[0]}")
     return _result(rows, name, null, tuple(failures))
@@ -282,15 +286,19 @@ class _Searched:
     whole: list[list[float]]
 
     @classmethod
-    def of(cls, table: FloatArray, runs: list[Run], measure: Statistic | None) -> _Searched:
-        scores = tuple(tuple(score_clusters(table, one) for one in run.clusterings) for run in runs)
-        largest = [max((one.largest for one in run), default=0.0) for run in scores]
+    def of(
+        cls, table: FloatArray, runs: list[Run], scores: list[FloatArray], measure: Statistic | None
+    ) -> _Searched:
+        scored = tuple(
+            tuple(scored_clusters(table, one, scores) for one in run.clusterings) for run in runs
+        )
+        largest = [max((one.largest for one in run), default=0.0) for run in scored]
         if measure is None:
-            totals = [sum(one.total for one in run) for run in scores]
+            totals = [sum(one.total for one in run) for run in scored]
             whole = [totals, largest]
         else:
             whole = [[_best(measure, table, run.clusterings) for run in runs]]
-        return cls(tuple(run.clusterings for run in runs), scores, largest, whole)
+        return cls(tuple(run.clusterings for run in runs), scored, largest, whole)
 
 
 def _best(

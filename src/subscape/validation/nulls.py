@@ -65,7 +65,8 @@ class NullModel:
         self.table = np.array(check_table(values, "null_table", missing=True), np.float64)
         self.present = ~np.isnan(self.table)
         self.shrinkage = 0.0
-        self._values = unimodal_table(self.table) if kind == "unimodal" else self.table
+        #: The values that tables drawn "copula", "unimodal" or "permuted" have, by column.
+        self.values = unimodal_table(self.table) if kind == "unimodal" else self.table
         if kind in (*BY_RANK, "gaussian"):
             self._learn(shrinkage)
         if kind == "aligned":
@@ -200,7 +201,7 @@ class NullModel:
         for j in range(self.table.shape[1]):
             rows = np.flatnonzero(self.present[:, j])
             order = np.argsort(ranking[rows, j], kind="stable")
-            drawn[rows[order], j] = np.sort(self._values[rows, j])
+            drawn[rows[order], j] = np.sort(self.values[rows, j])
         return drawn
 
 

@@ -191,17 +191,39 @@ def unimodal_column(column: FloatArray) -> FloatArray:
     >>> is_multimodal(moved), bool((np.argsort(moved) == np.argsort(column)).all())
     (False, True)
     """
+    return unimodal_columns(column)[0]
+
+
+def unimodal_columns(column: FloatArray) -> list[FloatArray]:
+    """:func:`unimodal_column`, and the same with another hump kept, if there is one.
+
+    The nearest distribution with one hump keeps one of the humps and spreads out the others. The
+    second one is the nearest of those whose top lies beyond the place where the first is farthest
+    from the column's own.
+    """
     values, below, above = _distribution(column)
     middle = (below + above) / 2
-    nearest, smallest = middle, np.inf
-    for top in np.unique(np.linspace(0, len(values) - 1, TOPS).astype(int)):
+    tops = np.unique(np.linspace(0, len(values) - 1, TOPS).astype(int))
+    humps = []
+    for top in tops:
         rising = _hull(values[: top + 1], middle[: top + 1], convex=True)
         falling = _hull(values[top:], middle[top:], convex=False)
-        hump = np.concatenate([rising, falling[1:]])
-        off = float(np.abs(hump - middle).max())
-        if off < smallest:
-            nearest, smallest = hump, off
-    moved = np.interp(middle, nearest, values)[np.searchsorted(values, column)]
+        humps.append(np.concatenate([rising, falling[1:]]))
+    away = np.abs(np.array(humps) - middle)
+    nearest = int(away.max(axis=1).argmin())
+    farthest = int(away[nearest].argmax())
+    beyond = tops > farthest if tops[nearest] <= farthest else tops < farthest
+    chosen = [nearest]
+    if beyond.any():
+        chosen.append(int(np.where(beyond, away.max(axis=1), np.inf).argmin()))
+    return [_moved(column, values, middle, humps[k]) for k in chosen]
+
+
+def _moved(
+    column: FloatArray, values: FloatArray, middle: FloatArray, hump: FloatArray
+) -> FloatArray:
+    """The column with the distribution ``hump`` on its different ``values``."""
+    moved = np.interp(middle, hump, values)[np.searchsorted(values, column)]
     spread = float(moved.std())
     if spread == 0:
         return column

@@ -7,7 +7,8 @@ from subscape.core.errors import SubscapeError
 from subscape.datasets import planted_oriented
 from subscape.finders import KFlats
 from subscape.finders.oriented.flats import Flat, fitted_flat, squared_residuals
-from subscape.finders.oriented.kflats.kflats import descend
+from subscape.finders.oriented.kflats.descent import descend
+from subscape.finders.oriented.kflats.rows import HeldFlatRows
 from subscape.measures import adjusted_rand_score, clustering_error
 
 
@@ -50,7 +51,7 @@ def test_points_instead_of_flats_are_k_means():
     X, _ = planted_oriented(4, ((1, 60), (2, 60)), random_state=2)
     start = X[:3] - X.mean(axis=0)
     flats = [Flat(c, np.zeros((4, 0))) for c in start]
-    ours = descend(X - X.mean(axis=0), flats, [0, 0, 0], 0, 300)
+    ours = descend(HeldFlatRows(X - X.mean(axis=0), [0, 0, 0], 0), flats, 300)
     theirs = KMeans(3, init=start, n_init=1, tol=0).fit(X - X.mean(axis=0))
     np.testing.assert_array_equal(ours.labels, theirs.labels_)
     assert ours.cost == pytest.approx(theirs.inertia_)
@@ -61,8 +62,22 @@ def test_cost_never_rises():
     X = X - X.mean(axis=0)
     rng = np.random.default_rng(0)
     flats = [fitted_flat(X[rng.choice(len(X), 3)], 1) for _ in range(3)]
-    costs = [descend(X, flats, [1, 1, 1], 0, steps).cost for steps in range(1, 15)]
+    costs = [descend(HeldFlatRows(X, [1, 1, 1], 0), flats, steps).cost for steps in range(1, 15)]
     assert (np.diff(costs) <= 1e-12).all()
+
+
+def test_rows_end_with_their_closest_flat_however_few_the_steps():
+    X, _ = planted_oriented(5, ((1, 50), (2, 80)), random_state=0)
+    X = X - X.mean(axis=0)
+    rng = np.random.default_rng(0)
+    flats = [fitted_flat(X[rng.choice(len(X), 3)], 1) for _ in range(3)]
+    for steps in (1, 2, 5):
+        fit = descend(HeldFlatRows(X, [1, 1, 1], 10), flats, steps)
+        residuals = squared_residuals(X, fit.flats)
+        kept = fit.labels >= 0
+        assert fit.n_iter == steps and (~kept).sum() == 10
+        np.testing.assert_array_equal(fit.labels[kept], residuals.argmin(axis=1)[kept])
+        assert fit.cost == pytest.approx(residuals.min(axis=1)[kept].sum())
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -5,7 +5,13 @@ from sklearn.cluster import KMeans
 
 from subscape.datasets import planted_views
 from subscape.finders import SubKMeans
-from subscape.finders.oriented.subkmeans import lloyd, shared_directions, starting_centres
+from subscape.finders.oriented.subkmeans import (
+    HeldRows,
+    PassedRows,
+    lloyd,
+    shared_directions,
+    starting_centres,
+)
 from subscape.measures import adjusted_rand_score, clustering_error
 
 
@@ -69,4 +75,27 @@ def test_a_start_never_ends_worse_than_it_began():
     X, _ = planted_views(200, 6, n_clusters=(3,), random_state=2)
     centres = starting_centres(X, 3, np.random.SeedSequence(0))
     before = np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum()
-    assert lloyd(X, centres, 300).inertia <= before + 1e-9
+    assert lloyd(HeldRows(X), centres, 300).inertia <= before + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_held_and_rows_passed_over_take_the_same_steps(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(300, 7)) ** 3
+    X -= X.mean(axis=0)
+    centres = X[rng.choice(300, 5, replace=False)]
+    for steps in (1, 3, 300):
+        held, passed = (lloyd(kind(X), centres, steps) for kind in (HeldRows, PassedRows))
+        np.testing.assert_array_equal(held.labels, passed.labels)
+        np.testing.assert_allclose(held.centres, passed.centres, atol=1e-12)
+        assert held.inertia == pytest.approx(passed.inertia)
+        assert held.n_iter == passed.n_iter <= steps
+        away = np.square(X[:, None] - held.centres).sum(axis=2)
+        np.testing.assert_array_equal(held.labels, away.argmin(axis=1))
+        assert held.inertia == pytest.approx(away.min(axis=1).sum())
+
+
+def test_a_centre_without_rows_gets_the_farthest_one():
+    X = np.array([[0.0], [1.0], [2.0], [9.0]]) - 3.0
+    run = lloyd(HeldRows(X), np.array([[0.0], [100.0]]), 10)
+    assert run.labels.tolist() == [0, 0, 0, 1] and run.inertia == pytest.approx(2.0)

@@ -14,7 +14,7 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import ElasticNet
 
 from subscape import SubspaceClustering
-from subscape.core.errors import DroppedClusterWarning, SubscapeError
+from subscape.core.errors import DroppedClusterWarning, SharedFlatWarning, SubscapeError
 from subscape.finders import LSR, SSC, TSC, EnSC
 from subscape.finders.oriented.flats import fitted_flat
 from subscape.finders.selfexpression import affinity as graphs
@@ -288,7 +288,8 @@ def test_doubts_about_the_number_are_stated():
 
 def test_refinement_helps_where_flats_cross():
     X, truth = union(9, (6,) * 5, 100, seed=0)
-    plain = SSC(5, refine=False, random_state=0).fit(X)
+    with pytest.warns(SharedFlatWarning):
+        plain = SSC(5, refine=False, random_state=0).fit(X)
     fine = SSC(5, random_state=0).fit(X)
     assert adjusted_rand_score(truth, plain.labels_) < 0.9
     assert adjusted_rand_score(truth, fine.labels_) > 0.97
@@ -300,7 +301,9 @@ def test_refinement_does_no_harm_where_flats_fit_badly(finder):
     """Pictures of digits are no flats; large ones of few rows must not swallow the others."""
     X, truth = load_digits(return_X_y=True)
     X = X[:600, np.ptp(X[:600], axis=0) > 0]
-    found = finder(10, random_state=0).fit(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SharedFlatWarning)
+        found = finder(10, random_state=0).fit(X)
     before = adjusted_rand_score(truth[:600], found.unrefined_clustering_)
     assert adjusted_rand_score(truth[:600], found.labels_) > before - 0.02
 
@@ -354,7 +357,8 @@ def test_fewer_rows_than_a_flat_has_dimensions(finder):
 @pytest.mark.parametrize("finder", ALL)
 def test_more_clusters_than_the_graph_has_parts(finder):
     X, truth = union(30, (5, 5), 60, seed=7)
-    found = finder(4, random_state=0).fit(X)
+    with pytest.warns(SharedFlatWarning, match="lie on one flat: . and .*try fewer clusters"):
+        found = finder(4, random_state=0).fit(X)
     assert found.clustering_.n_clusters == 4
     # Flats are cut; none of the parts mixes rows of two.
     for k in range(4):

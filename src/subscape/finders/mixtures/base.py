@@ -13,8 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import logsumexp, xlogy
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.cluster import kmeans_plusplus
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -25,8 +24,8 @@ from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch, best_few_of, by_first_row
 from subscape.finders.oriented.flats import Flat, squared_residuals
+from subscape.finders.oriented.subkmeans import HeldRows, lloyd
 from subscape.finders.sampling import child_after, rows_to_search
-from subscape.parallel.threads import one_thread
 
 from .components import LOG_2PI, Component, likely_dims, many_log_densities
 from .moments import ManyMoments, Moments, Products, RowMoments, Table
@@ -479,10 +478,8 @@ def start_labels(X: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     if k == 1:
         return np.zeros(len(X), np.intp)
     if rng.random() < 0.5 or len(X) < 3 * k:
-        with warnings.catch_warnings(), one_thread():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than groups
-            state = int(rng.integers(2**31 - 1))
-            labels = KMeans(k, n_init=1, max_iter=30, random_state=state).fit(X).labels_
+        seeds, _ = kmeans_plusplus(X, k, random_state=int(rng.integers(2**31 - 1)))
+        labels = lloyd(HeldRows(X), seeds, 30).labels
     else:
         labels = squared_residuals(X, seed_flats(X, k, rng)).argmin(axis=1)
         if len(np.unique(labels)) < k:

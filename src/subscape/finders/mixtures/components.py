@@ -123,8 +123,8 @@ def many_log_densities(products: Products, components: Sequence[Component]) -> F
 
 
 def _flat_log_densities(products: Products, flats: list[Flat]) -> FloatArray:
-    means = np.array([flat.mean for flat in flats]).T
-    to_means, *inside = products.along([means, *(flat.basis for flat in flats)])
+    to_means = products.with_means(np.array([flat.mean for flat in flats]))
+    inside = products.along([flat.basis for flat in flats])
     logs = products.table.lengths - 2.0 * to_means
     for left, flat, along in zip(logs, flats, inside, strict=True):
         p, d = flat.basis.shape

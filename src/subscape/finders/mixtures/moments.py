@@ -18,6 +18,8 @@ ROUNDING = 1e-12
 #: Covariances up to this size are decomposed; of larger ones the leading directions are enough to
 #: begin with, since a decomposition would take longer than many steps.
 DECOMPOSED_UP_TO = 50
+#: Cosines below this are rounding.
+RIGHT_ANGLE = 1e-13
 #: Half of the directions of a sketch.
 SKETCH = 10
 
@@ -129,6 +131,22 @@ class Moments:
         values, vectors = np.linalg.eigh(self.matrix)
         return Spectrum(np.maximum(values[::-1], 0.0), vectors[:, ::-1], True)
 
+    def sketched(self, start: FloatArray, total: float) -> Spectrum:
+        """The leading directions, good enough to begin with.
+
+        What the covariance makes of any directions, ``start``, and of that again, spans them; what
+        is left of the ``total`` variance is spread evenly over the other directions.
+        """
+        assert self._rows is not None
+        once = orthonormal(self.times(start))
+        inside = self._rows @ once
+        twice = beside(once, self._rows.T @ inside)
+        inside = np.hstack([inside, self._rows @ twice])
+        values, turn = leading_of(inside.T @ inside, inside.shape[1])
+        rest = max(total - float(values.sum()), 0.0) / max(self.n_features - len(values), 1)
+        values = np.concatenate([values, np.full(self.n_features - len(values), rest)])
+        return Spectrum(values, np.hstack([once, twice]) @ turn, False)
+
     @cached_property
     def eigenvalues(self) -> FloatArray:
         """All eigenvalues that are not 0 for want of rows, descending; exact."""
@@ -199,8 +217,10 @@ def beside(basis: FloatArray, vectors: FloatArray) -> FloatArray:
     >>> np.abs(found).round(9).tolist()
     [[0.0], [1.0]]
     """
-    for _ in range(2):  # once more for vectors that were hardly beside it
-        vectors = orthonormal(vectors - basis @ (basis.T @ vectors))
+    vectors = orthonormal(vectors - basis @ (basis.T @ vectors))
+    common = basis.T @ vectors
+    if np.abs(common).max(initial=0.0) > RIGHT_ANGLE:  # they were hardly beside it
+        vectors = orthonormal(vectors - basis @ common)
     return vectors
 
 
@@ -236,10 +256,9 @@ class Table:
         return np.square(self.X)
 
     @cached_property
-    def sketch(self) -> tuple[FloatArray, FloatArray]:
-        """(p, s) directions, which may be any, and the (s, n) rows along them."""
-        V = np.random.default_rng(0).normal(size=(self.X.shape[1], SKETCH))
-        return V, V.T @ self.X.T
+    def any_directions(self) -> FloatArray:
+        """(p, s) directions to begin a sketch with."""
+        return np.random.default_rng(0).normal(size=(self.X.shape[1], SKETCH))
 
 
 class Products:
@@ -254,6 +273,7 @@ class Products:
         self.table = table
         # The array is kept, too, so that no other can have its number.
         self._kept: dict[int, tuple[FloatArray, FloatArray]] = {}
+        self._means: tuple[FloatArray, FloatArray] | None = None
 
     def along(self, vectors: Sequence[FloatArray]) -> list[FloatArray]:
         """(d, n) products with each of some (p, d) arrays, one product for all that are new.
@@ -272,6 +292,16 @@ class Products:
     def keep(self, vectors: Sequence[FloatArray], products: Sequence[FloatArray]) -> None:
         """Keep these for the next step, and no others."""
         self._kept = {id(V): (V, Y) for V, Y in zip(vectors, products, strict=True)}
+
+    def keep_means(self, means: FloatArray, products: FloatArray) -> None:
+        """Keep the (k, n) products with (k, p) means for the next step."""
+        self._means = means, products
+
+    def with_means(self, means: FloatArray) -> FloatArray:
+        """(k, n) products with (k, p) means; these may not be changed, either."""
+        if self._means is not None and np.array_equal(self._means[0], means):
+            return self._means[1]
+        return self.along([means.T])[0]
 
 
 class RowMoments(ManyMoments):
@@ -293,7 +323,15 @@ class RowMoments(ManyMoments):
         self.sizes = memberships.sum(axis=0)
         self._least = np.maximum(self.sizes, 1e-300)
         self._shares = np.ascontiguousarray((memberships / self._least).T)
-        self.means = self._shares @ self._table.X
+
+    @property
+    def n_features(self) -> int:
+        return int(self._table.X.shape[1])
+
+    @cached_property
+    def means(self) -> FloatArray:  # type: ignore[override]
+        """(k, p) array."""
+        return self._shares @ self._table.X
 
     def __getitem__(self, k: int) -> Moments:  # type: ignore[override]
         return Moments.of(self._table.X, self._memberships[:, k])
@@ -308,15 +346,17 @@ class RowMoments(ManyMoments):
         return np.maximum(self._shares @ self._table.squares - np.square(self.means), 0.0)
 
     def times(self, vectors: list[FloatArray]) -> list[FloatArray]:
-        return self._back(self._weighted(self._inside(vectors, self._products.along(vectors))))
+        return self._back(self._weighted(self._inside(self._products.along(vectors))))
 
     def improved(self, bases: list[FloatArray]) -> list[tuple[FloatArray, FloatArray]]:
         old = self._products.along(bases)
-        inside = self._inside(bases, old)
+        inside = self._inside(old)
         weighted = self._weighted(inside)
         more = [beside(*pair) for pair in zip(bases, self._back(weighted), strict=True)]
-        new = self._products.along(more)
-        inside_new = self._inside(more, new)
+        # The next expectation asks for the means; with the others they take no pass of their own.
+        *new, to_means = self._products.along([*more, self.means.T])
+        self._products.keep_means(self.means, to_means)
+        inside_new = self._inside(new)
         weighted_new = self._weighted(inside_new)
         found, kept = [], []
         for k, basis in enumerate(bases):
@@ -333,34 +373,27 @@ class RowMoments(ManyMoments):
         p = self.n_features
         if min(p, len(self._table.X) // len(self)) <= DECOMPOSED_UP_TO:
             return super().spectra()
-        # What the covariance makes of any directions, and of that again, spans the leading ones.
-        any_of_them, along = self._table.sketch
-        inside = self._inside([any_of_them] * len(self), [along] * len(self))
-        once = [orthonormal(V) for V in self._back(self._weighted(inside))]
-        inside = self._inside(once, self._products.along(once))
-        weighted = self._weighted(inside)
-        twice = [beside(*pair) for pair in zip(once, self._back(weighted), strict=True)]
-        more = self._inside(twice, self._products.along(twice))
-        found = []
-        for k, (one, two, total) in enumerate(zip(once, twice, self.totals, strict=True)):
-            V, here = np.hstack([one, two]), np.vstack([inside[k], more[k]])
-            within = here @ np.vstack([weighted[k], more[k] * self._shares[k]]).T
-            values, turn = leading_of(within, V.shape[1])
-            # What is left is spread evenly over the other directions.
-            rest = max(float(total - values.sum()), 0.0) / max(p - len(values), 1)
-            values = np.concatenate([values, np.full(p - len(values), rest)])
-            found.append(Spectrum(values, V @ turn, False))
-        return found
+        # By the rows that have a share in each; at the start no row has one in several.
+        parts = list(self)
+        if "means" not in vars(self):
+            self.means = np.array([part.mean for part in parts])
+        each = zip(parts, self.totals, strict=True)
+        return [part.sketched(self._table.any_directions, float(total)) for part, total in each]
 
-    def _inside(self, vectors: list[FloatArray], products: list[FloatArray]) -> list[FloatArray]:
-        """(d, n) rows from each mean, along each component's vectors."""
-        each = zip(products, self.means, vectors, strict=True)
-        return [Y - (mean @ V)[:, None] for Y, mean, V in each]
+    def _inside(self, products: list[FloatArray]) -> list[FloatArray]:
+        """(d, n) rows from each mean, along each component's vectors; of products with these."""
+        each = zip(products, self._shares, strict=True)
+        return [Y - (Y @ share)[:, None] for Y, share in each]
 
     def _weighted(self, inside: list[FloatArray]) -> list[FloatArray]:
         return [Y * share for Y, share in zip(inside, self._shares, strict=True)]
 
     def _back(self, weighted: list[FloatArray]) -> list[FloatArray]:
         """(p, d) sums of the rows by (d, n) weights."""
-        ends = np.cumsum([len(Y) for Y in weighted])[:-1]
-        return [part.T for part in np.split(np.vstack(weighted) @ self._table.X, ends)]
+        ends = np.cumsum([len(Y) for Y in weighted])
+        # The means are sums of the rows, too: without a pass of their own.
+        wanted = [] if "means" in vars(self) else [self._shares]
+        *parts, means = np.split(np.vstack([*weighted, *wanted]) @ self._table.X, ends)
+        if wanted:
+            self.means = means
+        return [part.T for part in parts]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import KMeans, kmeans_plusplus
+from sklearn.cluster import kmeans_plusplus
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from subscape.arrays.blocks import Blocks, as_blocks, fold
+from subscape.arrays.blocks import Blocks, as_blocks, fold, one_blas_thread
 from subscape.arrays.device.array_api import to_numpy
 from subscape.arrays.row_values import each_row, equal_rows, handed_out, is_distant, row_counts
 from subscape.core.clustering import SubspaceClustering
@@ -28,9 +28,8 @@ from subscape.finders.base import (
     codes_of,
 )
 from subscape.finders.sampling import child_after, rows_to_search
-from subscape.finders.views.nrkmeans.kernel import cell_sums
+from subscape.finders.views.nrkmeans.kernel import CellSums, cell_sums
 from subscape.finders.weighted.lac import group_rows
-from subscape.parallel.threads import one_thread
 
 from .centre_directions import leading_directions
 from .flats import bases_of
@@ -53,6 +52,16 @@ class KMeansRun(NamedTuple):
     @property
     def objective(self) -> float:
         return self.inertia
+
+
+class KMeansStep(NamedTuple):
+    """Rows given to their closest centres, none of these without a row."""
+
+    labels: Any
+    centres: FloatArray
+    means: FloatArray
+    inertia: Callable[[KMeansStep], float]
+    """Summed squared distance to the centres; asked for after the last step only."""
 
 
 class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinder):
@@ -168,15 +177,19 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
         k = self._k()
         rng = np.random.default_rng(child_after(seed, self.n_init))
         searched = rows_to_search(X, k, self.search_rows, rng)
-        best = best_of(
-            lambda child: lloyd(searched, starting_centres(searched, k, child), self.max_iter),
-            self.n_init,
-            seed,
-            watch,
-            self.n_jobs,
-        )
+        with one_blas_thread():
+            best = best_of(
+                lambda child: lloyd(
+                    HeldRows(searched), starting_centres(searched, k, child), self.max_iter
+                ),
+                self.n_init,
+                seed,
+                watch,
+                self.n_jobs,
+            )
         if len(searched) < len(X):
-            best = finish_on_all_rows(X, best, self.max_iter, watch)
+            found = lloyd(PassedRows(X), best.centres, self.max_iter, watch)
+            best = found._replace(n_iter=best.n_iter + found.n_iter)
         components = shared_directions(best.centres, best.labels)
         number = np.argsort(by_first_row(best.labels, len(best.centres)))
         labels = each_row(lambda rows, own: number[own], best.labels, dtype=np.int64)
@@ -192,13 +205,8 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
         super()._fit_to(table)
         self.components_ = np.array(bases_of(self.clustering_)[0])
         self.dim_ = self.components_.shape[1]
-        labels = codes_of(self.clustering_)
-        number = np.array([self.clustering_.n_clusters], dtype=np.intp)
-        found = fold(
-            lambda block, rows, own: cell_sums(block, own.astype(np.int32)[:, None], number),
-            table,
-            reads=(labels,),
-        )
+        labels, k = codes_of(self.clustering_), self.clustering_.n_clusters
+        found = fold(lambda block, rows, own: group_sums(block, own, k), table, reads=(labels,))
         self.cluster_centers_ = found.sums / found.counts[:, None]
 
     def predict(self, X: ArrayLike) -> IntArray:
@@ -249,40 +257,81 @@ def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> Flo
     seeds, _ = kmeans_plusplus(projected, k, random_state=int(rng.integers(2**31 - 1)))
     lengths = np.einsum("ij,ij->i", seeds, seeds)
     labels = (lengths - 2 * (projected @ seeds.T)).argmin(axis=1)
-    sums = np.zeros((k, X.shape[1]))
-    np.add.at(sums, labels, X)
-    counts = np.bincount(labels, minlength=k)
+    sums, counts = group_sums(X, labels, k)
     empty = counts == 0
     sums[empty] = X[rng.integers(len(X), size=int(empty.sum()))]
     return sums / np.maximum(counts, 1)[:, None]
 
 
-def lloyd(X: FloatArray, centres: FloatArray, max_iter: int) -> KMeansRun:
-    """k-means from these centres until the labels repeat."""
-    with one_thread(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # fewer distinct rows than clusters: the base has said so
-        model = KMeans(len(centres), init=centres, n_init=1, max_iter=max_iter, tol=0.0).fit(X)
-    return KMeansRun(
-        model.labels_.astype(np.int64), model.cluster_centers_, float(model.inertia_), model.n_iter_
-    )
+class HeldRows:
+    """Rows held in memory: distances by products, which is fastest there.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+        Centred.
+    """
+
+    def __init__(self, X: FloatArray) -> None:
+        self._X = X
+
+    def assign(self, centres: FloatArray) -> KMeansStep:
+        lengths = np.einsum("ij,ij->i", centres, centres)
+        labels = (lengths - 2 * (self._X @ centres.T)).argmin(axis=1)
+        sums, counts = group_sums(self._X, labels, len(centres))
+        if not counts.all():
+            return PassedRows(self._X).assign(centres)
+        return KMeansStep(labels, centres, sums / counts[:, None], self._inertia)
+
+    def _inertia(self, step: KMeansStep) -> float:
+        away = self._X - step.centres[step.labels]
+        return float(np.einsum("ij,ij->", away, away))
 
 
-def finish_on_all_rows(
-    X: FloatArray | Blocks, start: KMeansRun, max_iter: int, watch: Watch
+class PassedRows:
+    """Rows of a long table, in memory, in blocks or on a device: one pass is one step.
+
+    Parameters
+    ----------
+    X : array or Blocks
+    """
+
+    def __init__(self, X: FloatArray | Blocks) -> None:
+        self._X = X
+
+    def assign(self, centres: FloatArray) -> KMeansStep:
+        even, none = np.ones(centres.shape), np.zeros(len(centres))
+        groups = group_rows(self._X, np.ascontiguousarray(centres), even, none)
+        inertia = float(groups.counts @ groups.around_centre.sum(axis=1))
+        return KMeansStep(groups.labels, groups.centres, groups.means, lambda step: inertia)
+
+
+def lloyd(
+    rows: HeldRows | PassedRows, centres: FloatArray, max_iter: int, watch: Watch | None = None
 ) -> KMeansRun:
-    """k-means over all rows, one pass after the other, from centres that were found on some."""
-    even, none = np.ones(start.centres.shape), np.zeros(len(start.centres))
+    """k-means from these centres until the labels repeat, wherever the rows lie.
+
+    After ``max_iter`` moves of the centres, or when time is up, rows are assigned once more. A
+    centre that loses all its rows is put onto the one that is farthest from its own.
+    """
     labels: Any = None
-    centres, n_iter, still = start.centres, 0, False
-    while not still and n_iter < max_iter and not (n_iter and watch.out_of_time()):
+    n_iter = 0
+    while True:
+        late = watch is not None and n_iter > 0 and watch.out_of_time()
+        last = late or n_iter == max_iter
         n_iter += 1
-        groups = group_rows(X, np.ascontiguousarray(centres), even, none)
-        still = labels is not None and equal_rows(groups.labels, labels)
-        labels, centres = groups.labels, groups.means
-    inertia = float(groups.counts @ groups.around_mean.sum(axis=1))
-    if not is_distant(labels):
-        labels = to_numpy(labels).astype(np.int64)
-    return KMeansRun(labels, centres, inertia, start.n_iter + n_iter)
+        step = rows.assign(centres)
+        if last or (labels is not None and equal_rows(step.labels, labels)):
+            break
+        labels, centres = step.labels, step.means
+    labels = step.labels if is_distant(step.labels) else to_numpy(step.labels).astype(np.int64)
+    return KMeansRun(labels, step.centres, step.inertia(step), max(1, min(n_iter, max_iter)))
+
+
+def group_sums(X: FloatArray, labels: IntArray, k: int) -> CellSums:
+    """Sums and numbers of the rows with each label."""
+    cells = np.ascontiguousarray(labels[:, None], dtype=np.int32)
+    return cell_sums(X, cells, np.array([k], dtype=np.intp))
 
 
 def shared_directions(centres: FloatArray, labels: IntArray) -> FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -16,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from subscape.arrays.blocks import Blocks, as_blocks, one_blas_thread
 from subscape.arrays.device.array_api import to_numpy
 from subscape.core.clustering import SubspaceClustering
-from subscape.core.errors import DroppedClusterWarning, SubscapeError, count
+from subscape.core.errors import DroppedClusterWarning, SharedFlatWarning, SubscapeError, count
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch
@@ -45,6 +46,12 @@ ROUNDS = 30
 ROWS_PER_DIMENSION = 3
 #: Parts of the graph, per cluster, that are joined to clusters.
 PIECES = 3
+#: Share of its directions that a flat has in common with another (squared cosines) if they may be
+#: one: rows with noise turn a flat a little, flats of their own lie farther apart.
+MOST_COMMON = 0.9
+#: Rows lie on a flat if no more than this share of their variance is off it. Where rows lie on no
+#: flats, which of them are one says nothing.
+OFF_THE_FLAT = 0.05
 #: Directions that parts are compared in, at most.
 MOST_DIRECTIONS = 50
 #: Rows that lie in a subspace but for this are written in its coordinates.
@@ -119,6 +126,8 @@ class SelfExpressionFinder(SubspaceFinder):
                 best = min(ends, key=lambda end: end.score)
                 ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
                 after, n_iter = self._everywhere(X, ended, places), best.n_iter
+            own = after.labels if places is None else after.labels[places]
+            self._doubt(on_one_flat(spreads, after._replace(labels=own)))
         return Found(
             after.clustering(X.shape[1]),
             n_iter,
@@ -257,6 +266,18 @@ class SelfExpressionFinder(SubspaceFinder):
                 stacklevel=6,
             )
         return gap.n_clusters
+
+    def _doubt(self, pairs: list[tuple[int, int]]) -> None:
+        """Say that more clusters were asked for than there are flats."""
+        if pairs:
+            named = ", ".join(f"{first + 1} and {second + 1}" for first, second in pairs[:3])
+            more = ", …" if len(pairs) > 3 else ""
+            warnings.warn(
+                f"clusters that lie on one flat: {named}{more}. One describes the rows of both "
+                "better than two do; try fewer clusters (n_clusters)",
+                SharedFlatWarning,
+                stacklevel=6,
+            )
 
     def _flats(self, spreads: Spreads, labels: IndexArray, common: int | None = None) -> list[Flat]:
         """The flat of each cluster, of the dimension asked for or the likeliest one."""
@@ -560,8 +581,13 @@ class Spread:
             _, singular, basis = np.linalg.svd(away, full_matrices=False)
             values, self._basis = np.square(singular), basis.T
             self._rank = int((singular > singular.max(initial=0.0) * NOTHING).sum())
+        self._values = values
         self.dim_scores = bic_scores(values / max(n, 1), n, p, max(n // ROWS_PER_DIMENSION, 1))
         """BIC of the flats that the rows may lie near, by their dimension."""
+
+    def off(self, dim: int) -> float:
+        """Summed squared distance of the rows to the flat of this dimension."""
+        return float(self._values[dim:].sum())
 
     def flat(self, dim: int) -> Flat:
         """The flat of this dimension that is closest; a smaller one of fewer rows."""
@@ -575,16 +601,54 @@ class Spreads:
         self.rows, self._affine = rows, affine
         self._known: list[tuple[IndexArray, list[Spread]]] = []
 
+    def spread(self, inside: BoolArray) -> Spread:
+        """Of some rows."""
+        return Spread(self.rows[inside], self._affine)
+
     def of(self, labels: IndexArray) -> list[Spread]:
         """Of every cluster."""
         for known, found in self._known:
             if np.array_equal(known, labels):
                 return found
         number = int(labels.max(initial=-1)) + 1
-        found = [Spread(self.rows[labels == k], self._affine) for k in range(number)]
+        found = [self.spread(labels == k) for k in range(number)]
         # A round compares what is with what was.
         self._known = [*self._known[-1:], (labels.copy(), found)]
         return found
+
+
+def on_one_flat(spreads: Spreads, found: Parts) -> list[tuple[int, int]]:
+    """Pairs of clusters whose rows lie on one flat, which describes them better (BIC) than two.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.base import Parts, Spreads, on_one_flat
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(90, 1)) * np.repeat([[1, 1, 0], [0, 0, 1]], [60, 30], axis=0)
+    >>> rows += 0.01 * rng.normal(size=rows.shape)
+    >>> spreads, labels = Spreads(rows, False), np.repeat([0, 1, 2], 30)
+    >>> flats = [each.flat(1) for each in spreads.of(labels)]
+    >>> on_one_flat(spreads, Parts(labels, flats))
+    [(0, 1)]
+    """
+    pairs = []
+    own = spreads.of(found.labels)
+    for (i, first), (j, second) in combinations(enumerate(found.flats), 2):
+        # Flats that have most directions in common; others need not be looked at.
+        common = np.square(first.basis.T @ second.basis).sum()
+        if common < MOST_COMMON * min(first.dim, second.dim):
+            continue
+        both = np.isin(found.labels, (i, j))
+        together = spreads.spread(both)
+        dim = int(together.dim_scores.argmin())
+        variance = float(spreads.rows[both].var(axis=0).sum())
+        if together.off(dim) > OFF_THE_FLAT * variance * together.size:
+            continue
+        sizes = np.array([own[i].size, own[j].size])
+        labels = -2.0 * float(sizes @ np.log(sizes / sizes.sum()))
+        apart = float(own[i].dim_scores.min() + own[j].dim_scores.min()) + labels
+        if float(together.dim_scores[dim]) < apart:
+            pairs.append((i, j))
+    return pairs
 
 
 def completed(flat: Flat, rows: FloatArray, dim: int) -> Flat:

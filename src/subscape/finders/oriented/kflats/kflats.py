@@ -23,7 +23,7 @@ from subscape.finders.oriented.flats import bases_of
 from subscape.finders.sampling import child_after, rows_to_search
 
 from .descent import FlatsFit, descend, finish_on_all_rows, seed_flat, swapped
-from .rows import group_means, place
+from .rows import HeldFlatRows, group_means, place
 
 
 class KFlats(SubspaceFinder):
@@ -188,7 +188,7 @@ class KFlats(SubspaceFinder):
         def run_once(child: np.random.SeedSequence) -> FlatsFit:
             rng = np.random.default_rng(child)
             start = [seed_flat(searched, dim, rng) for dim in dims]
-            fit = descend(searched, start, dims, spared, self.max_iter)
+            fit = descend(HeldFlatRows(searched, dims, spared), start, self.max_iter)
             return swapped(searched, fit, dims, spared, self.max_iter, self.n_swaps, rng, watch)
 
         with one_blas_thread():

@@ -1,13 +1,14 @@
-"""The passes of K flats over all rows: closest flats, sums over their rows, and means.
+"""The passes of K flats over the rows: closest flats, what these are fitted to, and means.
 
-Each runs where the table lies: in memory block by block, or on a device.
+Each runs where the rows lie: held in memory, block by block, or on a device.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,12 @@ from subscape.arrays.row_values import (
     row_counts,
 )
 from subscape.core.types import FloatArray, IntArray
-from subscape.finders.oriented.flats import Flat, squared_residuals
+from subscape.finders.oriented.flats import (
+    Flat,
+    fitted_flat,
+    flat_of_scatter,
+    squared_residuals,
+)
 
 from .gathering import Scatter, ScatterChanges, ScatterPart, scatter_part
 from .nearest_flat import FlatRuler
@@ -46,6 +52,137 @@ class FlatSums(NamedTuple):
     """(k, p) sums of the differences."""
     scatter: FloatArray
     """(k, p, p) sums of their products."""
+
+
+class FlatRows(Protocol):
+    """Rows with their flats, as the iterations see them: held in memory, in blocks, on a device."""
+
+    def assign(self, flats: list[Flat], sum_up: bool) -> bool:
+        """Give every row to its closest flat, those to be spared (the farthest ones) to none.
+
+        Parameters
+        ----------
+        flats : list of Flat
+        sum_up : bool
+            Whether :meth:`refitted` will be asked for.
+
+        Returns
+        -------
+        bool
+            Whether a label has changed.
+        """
+
+    def refitted(self, flats: list[Flat]) -> list[Flat]:
+        """The flats closest to the rows that each was given.
+
+        One with too few rows to hold it begins anew around the row that fits worst.
+        """
+
+    @property
+    def labels(self) -> Any:
+        """(n,) flat of each row, −1 for none, as row values."""
+
+    @property
+    def cost(self) -> float:
+        """Summed squared distance of the rows to their flats."""
+
+
+def local_flat(X: FloatArray, row: int, dim: int, wide: int = 2) -> Flat:
+    """The flat of the nearest neighbours of a row."""
+    number = min(len(X), wide * (dim + 2) + 1)
+    squared = np.square(X - X[row]).sum(axis=1)
+    near = np.argpartition(squared, number - 1)[:number]
+    return fitted_flat(X[near], dim)
+
+
+# -- rows held in memory: those that are searched --------------------------------------------------
+
+
+class HeldFlatRows:
+    """Rows held in memory, the distances to all flats at once.
+
+    Parameters
+    ----------
+    X : array of shape (n, p)
+    dims : sequence of int
+        Dimension of each flat.
+    spared : int
+        Rows that no flat gets.
+    """
+
+    def __init__(self, X: FloatArray, dims: Sequence[int], spared: int) -> None:
+        self._X, self._dims, self._spared = X, dims, spared
+        self._rows = np.arange(len(X))
+        self._near = np.zeros(len(X))
+        self.labels: IntArray = np.full(len(X), -2)
+        self.cost = np.inf
+
+    def assign(self, flats: list[Flat], sum_up: bool) -> bool:
+        residuals = squared_residuals(self._X, flats)
+        nearest = residuals.argmin(axis=1)
+        near = residuals[self._rows, nearest]
+        if self._spared:
+            spare_farthest(nearest, near, self._spared)
+        self.cost = float(near[nearest >= 0].sum())
+        changed = not np.array_equal(nearest, self.labels)
+        self.labels, self._near = nearest, near
+        return changed
+
+    def refitted(self, flats: list[Flat]) -> list[Flat]:
+        return [self._refitted(k, dim) for k, dim in enumerate(self._dims)]
+
+    def _refitted(self, k: int, dim: int) -> Flat:
+        rows = np.flatnonzero(self.labels == k)
+        if len(rows) > dim:
+            return fitted_flat(self._X[rows], dim)
+        worst = int(np.where(self.labels >= 0, self._near, -1.0).argmax())
+        return local_flat(self._X, worst, dim)
+
+
+# -- rows of long tables: flats come from sums over them -------------------------------------------
+
+
+class SummedRows(ABC):
+    """Rows of which only sums are at hand, and some rows to begin anew from.
+
+    Parameters
+    ----------
+    dims : sequence of int
+        Dimension of each flat.
+    searched : array of shape (m, p)
+        Some of the rows.
+    """
+
+    def __init__(self, dims: Sequence[int], searched: FloatArray) -> None:
+        self._dims, self._searched = dims, searched
+
+    @abstractmethod
+    def assign(self, flats: list[Flat], sum_up: bool) -> bool: ...
+
+    @abstractmethod
+    def sums(self, flats: list[Flat]) -> FlatSums:
+        """What the next flats are fitted to, by the labels of the last pass."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> Any: ...
+
+    @property
+    @abstractmethod
+    def cost(self) -> float: ...
+
+    def refitted(self, flats: list[Flat]) -> list[Flat]:
+        sums = self.sums(flats)
+        return [self._refitted(sums, k, dim, flats) for k, dim in enumerate(self._dims)]
+
+    def _refitted(self, sums: FlatSums, k: int, dim: int, flats: list[Flat]) -> Flat:
+        number = int(sums.counts[k])
+        if number <= dim:
+            worst = squared_residuals(self._searched, flats).min(axis=1).argmax()
+            return local_flat(self._searched, int(worst), dim)
+        off = sums.first[k] / number
+        scatter = sums.scatter[k] - number * np.outer(off, off)
+        return flat_of_scatter(sums.around[k] + off, scatter, dim)
 
 
 # -- rows on a device ------------------------------------------------------------------------------
@@ -139,27 +276,30 @@ def flat_sums_on_device(X: DeviceBlocks, labels: Any, n_flats: int) -> FlatSums:
     return sums
 
 
-class DeviceFlatRows:
-    """:class:`FlatRows` of a table on a device; labels and distances stay there."""
+class DeviceFlatRows(SummedRows):
+    """Rows on a device; labels and distances stay there."""
 
-    def __init__(self, X: DeviceBlocks, dims: Sequence[int]) -> None:
-        self._X, self._n_flats = X, len(dims)
+    def __init__(
+        self, X: DeviceBlocks, dims: Sequence[int], spared: int, searched: FloatArray
+    ) -> None:
+        super().__init__(dims, searched)
+        self._X, self._spared = X, spared
         self._labels: Any = None
         self._near: Any = None
 
-    def assign(self, flats: list[Flat], spared: int, sum_up: bool) -> bool:
+    def assign(self, flats: list[Flat], sum_up: bool) -> bool:
         xp, before = shared_namespace(X=self._X.values), self._labels
         centres, bases = np.array([flat.centre for flat in flats]), [flat.basis for flat in flats]
         labels, self._near = closest_flats_on_device(self._X, centres, bases)
-        if spared:
+        if self._spared:
             # Of equal ones the last.
             ranks = xp.argsort(xp.argsort(self._near, stable=True), stable=True)
-            labels = xp.where(ranks >= len(self._X) - spared, -1, labels)
+            labels = xp.where(ranks >= len(self._X) - self._spared, -1, labels)
         self._labels = labels
         return before is None or not equal(labels, before)
 
     def sums(self, flats: list[Flat]) -> FlatSums:
-        return flat_sums_on_device(self._X, self._labels, self._n_flats)
+        return flat_sums_on_device(self._X, self._labels, len(self._dims))
 
     @property
     def labels(self) -> IntArray:
@@ -181,41 +321,23 @@ def place_on_device(X: DeviceBlocks, centres: FloatArray, bases: Sequence[FloatA
 # -- rows in memory, or read block by block --------------------------------------------------------
 
 
-class FlatRows:
-    """All rows with their labels and distances, and sums over the rows of each flat.
+class BlockFlatRows(SummedRows):
+    """Rows in memory or read block by block.
 
     The first pass sums up all rows, the others only those that change their flat.
-
-    Parameters
-    ----------
-    X : Blocks
-    dims : sequence of int
-        Dimension of each flat.
     """
 
-    def __init__(self, X: Blocks, dims: Sequence[int]) -> None:
-        self._X, self._dims = X, dims
+    def __init__(self, X: Blocks, dims: Sequence[int], spared: int, searched: FloatArray) -> None:
+        super().__init__(dims, searched)
+        self._X, self._spared = X, spared
         self._labels = X.row_values(np.int32, -2)
         self._near = X.row_values(np.float64)
         self._around = np.zeros((0, X.shape[1]))
         self._total = Scatter.nothing(*self._around.shape)
         self._current = self._summed_up = False
 
-    def assign(self, flats: list[Flat], spared: int, sum_up: bool) -> bool:
-        """Give every row to its closest flat, the ``spared`` farthest ones to none.
-
-        Parameters
-        ----------
-        flats : list of Flat
-        spared : int
-        sum_up : bool
-            Whether :meth:`sums` will be asked for.
-
-        Returns
-        -------
-        bool
-            Whether a label has changed.
-        """
+    def assign(self, flats: list[Flat], sum_up: bool) -> bool:
+        spared = self._spared
         before = self._labels.copy() if spared else None
         # Which rows are spared is known after a pass only, so that there the sums take another.
         self._current = sum_up and not spared
@@ -231,7 +353,6 @@ class FlatRows:
         return not equal_rows(self._labels, before)
 
     def sums(self, flats: list[Flat]) -> FlatSums:
-        """What the next flats are fitted to, by the labels of the last pass."""
         if not self._current:
             self._begin(flats)
             self._pass(Summing(self._around), (self._labels,), ())
@@ -243,12 +364,10 @@ class FlatRows:
 
     @property
     def labels(self) -> Any:
-        """(n,) flat of each row, −1 for none, as row values."""
         return each_row(lambda rows, own: own, self._labels, dtype=np.int64)
 
     @property
     def cost(self) -> float:
-        """Summed squared distance of the rows to their flats."""
         return fold_rows(
             lambda rows, own, near: float(near[own >= 0].sum()),
             self._labels,
@@ -352,9 +471,11 @@ def spare_farthest(labels: Any, near: Any, spared: int) -> None:
 
 
 @device_twin(DeviceFlatRows)
-def flat_rows(X: FloatArray | Blocks, dims: Sequence[int]) -> FlatRows:
-    """The rows of a table, wherever it lies."""
-    return FlatRows(as_blocks(X), dims)
+def flat_rows(
+    X: FloatArray | Blocks, dims: Sequence[int], spared: int, searched: FloatArray
+) -> SummedRows:
+    """The rows of a long table, wherever it lies; see :class:`SummedRows`."""
+    return BlockFlatRows(as_blocks(X), dims, spared, searched)
 
 
 @device_twin(place_on_device)
