@@ -385,7 +385,7 @@ def main() -> None:
     packages = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists())
     parser.add_argument("--packages", nargs="+", default=packages, choices=packages)
     parser.add_argument(
-        "--called", type=Path, nargs="+", required=True, help="of benchmarks/called"
+        "--called", type=Path, nargs="+", default=[CALLED], help="of benchmarks/called"
     )
     parser.add_argument("--sample", type=int, default=60, help="changes in all")
     parser.add_argument("--seed", type=int, default=0)
