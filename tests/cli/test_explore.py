@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from tests.exploration.conftest import small_job
 
-from subscape.cli.explore import LiveLine
+from subscape.cli.explore import LiveLine, round_time
 from subscape.cli.main import cli
 from subscape.exploration import load_study
 from subscape.parallel.progress import Step
@@ -213,3 +213,14 @@ def test_new_rows_have_the_levels_of_the_study(tmp_path):
     said = call("predict", study, write("new.csv", strange)).stderr
     assert said.startswith("note: column 'code': 1 of 10 values matches no level of the study")
     assert "'77'" in said and "'01', '02', 'A3'" in said
+
+
+def test_the_time_that_is_left_is_what_was_expected_less_what_is_gone():
+    live = LiveLine(heartbeat=60)
+    assert live._left() == ""
+    live.expected = 1000.0
+    live._began = time.monotonic() - 400
+    assert live._left() == f", about {round_time(600)} left" != f", about {round_time(400)} left"
+    live._began = time.monotonic() - 1001
+    assert live._left() == ", longer than guessed"
+    live.clear()

@@ -528,3 +528,54 @@ def test_dots_per_inch(tiny, tmp_path):
     sizes = {path.stem: np.frombuffer(path.read_bytes()[16:24], ">u4").tolist() for path in paths}
     assert sizes["view-1-scatter"] == [960, 840] and sizes["map"] == [1040, 840]
     assert sizes["view-1-features"] == [2 * 340, round(200 * (1.2 + 0.22 * 3))]
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def test_badges_fill_the_height_and_begin_again(tiny):
+    (view,) = tiny.views
+    scores = (1.0, 0.999, 0.998, 0.997, 0.996, 0.995)
+    views = tuple(
+        dataclasses.replace(view, number=i + 1, score=score) for i, score in enumerate(scores)
+    )
+    strip = drawings.chance_strip(dataclasses.replace(tiny, views=views), width=144, height=150)
+    # The ground is at 126, and 20 above it is free for the dots.
+    assert [mark.y for mark in strip.marks] == [12.0, 32.0, 52.0, 72.0, 92.0, 12.0]
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A view of two clusters that 60 features tell, less and less."""
+    names = tuple(f"f{j:02d}" for j in range(60))
+    study = planted_study(40, n_clusters=(2,), n_results=2)
+    (view,) = study.views
+    clustering = SubspaceClustering.from_clusters(
+        [(range(20), range(60)), (range(20, 40), range(60))], shape=(40, 60), feature_names=names
+    )
+    facts = told(*((name, 3.0 - 0.05 * j, True) for j, name in enumerate(names)))
+    loadings = np.linspace(0.9, 0.1, 60)[:, None] * [1.0, 0.5]
+    view = dataclasses.replace(
+        view, clustering=clustering, facts=(facts, facts), loadings=loadings,
+        titles=tuple(f"run {i}" for i in range(35)),
+    )  # fmt: skip
+    return dataclasses.replace(study, views=(view,), feature_names=names, shape=(40, 60))
+
+
+def test_of_many_features_the_most_telling_ones_are_shown(wide):
+    (card,) = cards.cards(wide)
+    names = list(wide.feature_names)
+    assert [name for _, name in card.relevance.names] == names[:24]
+    assert [name for _, name in card.cells.names] == names[:48]
+    assert [each.feature for each in card.loadings] == names[:12]
+    for row in card.clusters:
+        assert [line.name for line in row.features] == names[:5]
+        assert [line.name for line in row.more] == names[5:25]
+        assert row.n_hidden == 35
+    assert card.runs == [f"run {i}" for i in range(30)] and card.n_more_runs == 5
+
+
+def test_what_is_unknown_of_a_feature_fills_the_line(tiny):
+    line = cards._line(FeatureFact("age", 1.0, True, low=1.0, high=np.nan))
+    assert (line.text, line.is_level, line.effect, line.imputed) == ("unknown", False, "", "")
+    assert (line.begin, line.end, line.all_begin, line.all_end) == (0.0, 0.0, 0.0, 100.0)

@@ -1,0 +1,112 @@
+"""Parts of an exploration held against numbers that are known, or counted by hand."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from subscape.core.clustering import SubspaceClustering
+from subscape.exploration.assembly import _two_directions
+from subscape.exploration.assess import view_stability
+from subscape.exploration.explain import feature_evidence, shown_values
+from subscape.exploration.levels import _near
+from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
+from subscape.exploration.preparation import prepare
+from subscape.exploration.study import as_table
+from subscape.tables.table import Table
+from subscape.validation.features import feature_tests
+
+
+def test_arrays_take_the_names_that_fit():
+    X = np.arange(6.0).reshape(3, 2)
+    assert as_table(X, ("a", "b")).feature_names == ("a", "b")
+    assert as_table(X.tolist(), ("a", "b")).feature_names == ("a", "b")
+    assert as_table(X, ("a", "b", "c")).feature_names == as_table(X).feature_names != ("a", "b")
+
+
+def test_levels_of_a_nominal_feature_count_by_the_most_telling_one():
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 60)
+    # In the first group nearly all are red; green and blue differ by chance.
+    red = np.where(groups == 0, rng.random(120) < 0.9, rng.random(120) < 0.1)
+    colour = np.where(red, "red", np.where(rng.random(120) < 0.5, "green", "blue"))
+    frame = pd.DataFrame({"x": 4 * groups + rng.normal(size=120), "colour": colour})
+    ready = prepare(as_table(frame))
+    told = feature_evidence(ready, groups, np.ones((2, ready.n_features)))
+    tested = feature_tests(ready.X, groups, origin=ready.origin)
+    for row, k in enumerate(tested.clusters.tolist()):
+        for feature in range(ready.n_features):
+            own = np.flatnonzero(ready.origin == feature)
+            best = own[np.argmin(tested.p_value[row, own])]
+            assert told.p_value[k, feature] == tested.p_value[row, best]
+            assert told.q_value[k, feature] == min(1.0, tested.q_value[row, best])
+            assert told.low[k, feature] == tested.low[row, best]
+            assert told.high[k, feature] == tested.high[row, best]
+    assert np.bincount(ready.origin).tolist() == [1, 3]
+    assert told.p_value[:, 1].max() < 1e-3 and len(np.unique(tested.p_value[0, 1:])) > 1
+
+
+def test_samples_and_halves_are_kept_apart():
+    a = np.arange(80) % 2
+    X = 6.0 * np.column_stack([a, a[::-1]]) + np.random.default_rng(0).normal(size=(80, 2))
+    view = SimpleNamespace(labels=a, memberships=np.array([a == 0, a == 1]))
+
+    def runs(rows):
+        found = SubspaceClustering.from_labels(a[rows], n_features=2)
+        return [SimpleNamespace(rows=rows, clusterings=(found,))]
+
+    parts = [np.arange(40), np.arange(40, 80), np.arange(0, 60), np.arange(20, 80)]
+    found = view_stability(view, [runs(rows) for rows in parts], X)
+    for kept, known in ((found.halves, parts[:2]), (found.samples, parts[2:])):
+        assert [rows.tolist() for rows, _ in kept] == [rows.tolist() for rows in known]
+        assert all((labels == a[rows]).all() for rows, labels in kept)
+
+
+def test_directions_are_filled_up_by_the_widest_others():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 4)) * [1.0, 2.0, 9.0, 3.0]
+    X -= X.mean(axis=0)
+    first = np.eye(4)[:, [2]]
+    two = _two_directions(-first, X)
+    np.testing.assert_allclose(two[:, 0], first[:, 0])  # the strongest loading is positive
+    rest = X[:, [0, 1, 3]]
+    known = np.linalg.svd(rest)[2][0]
+    assert abs(two[[0, 1, 3], 1] @ known) == pytest.approx(1.0)
+    assert two[:, 1][np.abs(two[:, 1]).argmax()] > 0 and two[2, 1] == pytest.approx(0.0)
+    alone = _two_directions(np.ones((1, 1)), X[:, :1])
+    assert alone.tolist() == [[1.0, 0.0]]
+    np.testing.assert_array_equal(_two_directions(np.eye(4)[:, :3], X), np.eye(4)[:, :2])
+
+
+def test_more_effort_looks_for_all_that_less_does():
+    quick, normal, thorough = (VIEWS[effort] for effort in ("quick", "normal", "thorough"))
+    assert set(quick) < set(normal) < set(thorough)
+    for sizes in thorough:
+        assert 2 <= len(sizes) <= 4 and min(sizes) >= 2 and max(sizes) <= 6
+        assert list(sizes) == sorted(sizes, reverse=True)
+    assert MOST_CLUSTERS["quick"] < MOST_CLUSTERS["normal"] < MOST_CLUSTERS["thorough"]
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e200, 1e-200])
+def test_values_behind_pictures_have_the_digits_of_single_precision(unit):
+    X = np.random.default_rng(0).normal(size=(30, 3))
+    table = Table.from_array(X * unit, feature_names=("a", "b", "c"))
+    facts = [SimpleNamespace(feature=name, is_own=True, level=None) for name in ("c", "a")]
+    names, values = shown_values(table, [[facts]], np.array([3, 1]))
+    assert names == ("a", "c")
+    np.testing.assert_allclose(values, X[[3, 1]][:, [0, 2]] * unit, rtol=2**-24)
+    if unit == 1.0:
+        np.testing.assert_array_equal(values, values.astype(np.float32))
+
+
+def test_a_cluster_may_be_merged_with_its_four_nearest():
+    places = np.array([0.0, 1.0, 3.0, 6.0, 10.0, 15.0, 21.0])
+    known = set()
+    for i, place in enumerate(places):
+        others = sorted((abs(place - other), j) for j, other in enumerate(places) if j != i)
+        known |= {tuple(sorted((i, j))) for _, j in others[:4]}
+    assert {tuple(sorted(pair)) for pair in _near(places[:, None])} == known
+    assert (0, 6) not in known and (0, 5) not in known
