@@ -62,7 +62,7 @@ OPPOSITE = {"max": "min", "min": "max", "argmax": "argmin", "argmin": "argmax", 
 SAME = ("function", "kind", "before", "after")
 #: Calls whose two arguments may change places.
 SYMMETRIC = {"max", "min", "maximum", "minimum", "fmax", "fmin", "array_equal", "isclose", "gcd",
-             "hypot", "logaddexp", "logical_and", "logical_or"}  # fmt: skip
+             "hypot", "logaddexp", "logical_and", "logical_or", "is_version"}  # fmt: skip
 
 
 class Mutant(NamedTuple):

@@ -107,3 +107,10 @@ def test_survivors_are_found_again_where_they_are_now():
         second._asdict() | {"noticed_by": "", "before": "something that is gone"},
     ]
     assert mutants.survivors(results) == [first]
+
+
+def test_what_the_golden_record_calls_is_noted():
+    noted = called.golden(["core"])
+    ((test, seconds),) = noted.seconds.items()
+    assert test == "tests/golden/test_golden.py::test_same_as_recorded[core]" and seconds > 0
+    assert noted.tests["core/clustering.py:SubspaceClustering.__init__"] == {test}

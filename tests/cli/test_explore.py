@@ -224,3 +224,9 @@ def test_the_time_that_is_left_is_what_was_expected_less_what_is_gone():
     live._began = time.monotonic() - 1001
     assert live._left() == ", longer than guessed"
     live.clear()
+
+
+def test_spans_of_time_are_rounded_to_what_a_guess_deserves():
+    told = {1: "10 s", 14: "10 s", 16: "20 s", 89.9: "90 s", 90: "2 min", 5399: "90 min"}
+    assert {seconds: round_time(seconds) for seconds in told} == told
+    assert (round_time(5400), round_time(9001)) == ("2 h", "3 h")

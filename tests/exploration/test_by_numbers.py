@@ -11,10 +11,18 @@ import pytest
 from subscape.core.clustering import SubspaceClustering
 from subscape.exploration.assembly import _two_directions
 from subscape.exploration.assess import view_stability
-from subscape.exploration.explain import feature_evidence, shown_values
+from subscape.exploration.explain import _middle, feature_evidence, shown_values
+from subscape.exploration.ideas import (
+    FEWEST_LEVELLED,
+    FEWEST_ROWS,
+    LEAST_LEVELLED,
+    MOST_CLASS_COLUMNS,
+    can_have_classes,
+)
 from subscape.exploration.levels import _near
 from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import prepare
+from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.study import as_table
 from subscape.tables.table import Table
 from subscape.validation.features import feature_tests
@@ -110,3 +118,46 @@ def test_a_cluster_may_be_merged_with_its_four_nearest():
         known |= {tuple(sorted((i, j))) for _, j in others[:4]}
     assert {tuple(sorted(pair)) for pair in _near(places[:, None])} == known
     assert (0, 6) not in known and (0, 5) not in known
+
+
+def has_classes_to_look_for(n_rows, n_levelled, n_numbers):
+    rng = np.random.default_rng(0)
+    frame = {f"q{j}": rng.choice(["no", "yes"], n_rows) for j in range(n_levelled)}
+    frame |= {f"x{j}": rng.normal(size=n_rows) for j in range(n_numbers)}
+    table = as_table(pd.DataFrame(frame))
+    return can_have_classes(table, prepare(table))
+
+
+def test_classes_are_looked_for_in_enough_columns_of_levels():
+    few = FEWEST_LEVELLED
+    assert has_classes_to_look_for(100, few, 0)
+    assert not has_classes_to_look_for(100, few - 1, 0)
+    assert has_classes_to_look_for(FEWEST_ROWS, few, 0)
+    assert not has_classes_to_look_for(FEWEST_ROWS - 1, few, 0)
+    assert has_classes_to_look_for(100, few, round(few / LEAST_LEVELLED) - few)
+    assert not has_classes_to_look_for(100, few, round(few / LEAST_LEVELLED) - few + 1)
+    assert has_classes_to_look_for(100, MOST_CLASS_COLUMNS, 0)
+    assert not has_classes_to_look_for(100, MOST_CLASS_COLUMNS + 1, 0)
+
+
+def test_what_is_one_group_or_none_separates_nothing():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    scorer = GroupingScorer(X)
+    halves = np.arange(40) % 2
+    for labels in (np.full(40, -1), np.zeros(40, int)):
+        found = scorer(labels)
+        assert (found.gain, found.basis.shape[1]) == (0.0, 0)
+    # One group beside noise, whose number is 0, is told from it; two groups are told apart.
+    alone = scorer(np.where(halves == 0, 0, -1))
+    np.testing.assert_allclose(alone.gain, scorer(halves).gain)
+    assert alone.gain != 0
+
+
+def test_the_middle_of_columns_with_and_without_gaps():
+    X = np.arange(1.0, 64.0).reshape(21, 3) ** 2
+    X[4:9, 1], X[:, 2] = np.nan, np.nan
+    low, high = _middle(X)
+    for found, share in ((low, 0.05), (high, 0.95)):
+        assert found[0] == pytest.approx(np.quantile(X[:, 0], share))
+        assert found[1] == pytest.approx(np.quantile(X[~np.isnan(X[:, 1]), 1], share))
+        assert np.isnan(found[2])
