@@ -11,6 +11,7 @@ import pytest
 from subscape.core.clustering import SubspaceClustering
 from subscape.exploration.assembly import _two_directions
 from subscape.exploration.assess import view_stability
+from subscape.exploration.boxes import RIDGE, BoxCode
 from subscape.exploration.explain import _middle, feature_evidence, shown_values
 from subscape.exploration.ideas import (
     FEWEST_LEVELLED,
@@ -21,7 +22,7 @@ from subscape.exploration.ideas import (
 )
 from subscape.exploration.levels import _near
 from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
-from subscape.exploration.preparation import prepare
+from subscape.exploration.preparation import POOLED, prepare
 from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.study import as_table
 from subscape.tables.table import Table
@@ -161,3 +162,30 @@ def test_the_middle_of_columns_with_and_without_gaps():
         assert found[0] == pytest.approx(np.quantile(X[:, 0], share))
         assert found[1] == pytest.approx(np.quantile(X[~np.isnan(X[:, 1]), 1], share))
         assert np.isnan(found[2])
+
+
+def test_correlations_of_normal_scores_are_one_with_themselves():
+    X = np.random.default_rng(0).normal(size=(25, 4))
+    X[:, 3] = 2.0
+    code = BoxCode(X)
+    known = np.corrcoef(code.scores[:, :3].T) * (1 - RIDGE) + RIDGE * np.eye(3)
+    np.testing.assert_allclose(code.correlations[:3, :3], known, atol=1e-12)
+    np.testing.assert_allclose(np.diag(code.correlations), [1, 1, 1, RIDGE])
+    np.testing.assert_allclose(np.square(code.scores[:, :3]).mean(axis=0), 1.0)
+
+
+def test_pooled_levels_get_a_name_that_is_free():
+    colour = ["red"] * 60 + [POOLED] * 58 + ["blue", "green"]
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 120), "colour": colour})
+    ready = prepare(as_table(frame))
+    assert f"colour={POOLED}…" in ready.names and f"colour={POOLED}" in ready.names
+
+
+def test_only_names_are_pooled():
+    """Labels keep their rare levels."""
+    kind = ["a"] * 70 + ["b"] * 48 + ["c", "d"]
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 120), "kind": kind, "colour": kind})
+    table = Table.read(frame, roles={"kind": "label", "colour": "nominal"})
+    ready = prepare(table)
+    (said,) = [note for note in ready.notes if "pooled" in note]
+    assert "'colour'" in said and "'kind'" not in said

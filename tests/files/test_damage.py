@@ -221,3 +221,11 @@ def test_a_damaged_plan_says_what_to_do(tmp_path):
     plan.unlink()
     explore(X, effort="quick", folder=tmp_path / "s", resume=True, random_state=0)
     assert plan.exists()
+
+
+def test_arrays_are_written_in_the_oldest_version_of_their_format(tmp_path, clustering):
+    path = tmp_path / "c.subscape"
+    save(path, clustering)
+    with zipfile.ZipFile(path) as archive:
+        starts = {archive.read(name)[:8] for name in archive.namelist() if name.endswith(".npy")}
+    assert starts == {b"\x93NUMPY\x01\x00"}

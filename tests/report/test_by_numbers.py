@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from subscape.core import SubspaceClustering
+from subscape.core.prototypes import interval_text
 from subscape.exploration.explain import FeatureFact
 from subscape.exploration.study import NearMiss, Result
 from subscape.report import cards, drawings, figures, template_context
@@ -579,3 +580,18 @@ def test_what_is_unknown_of_a_feature_fills_the_line(tiny):
     line = cards._line(FeatureFact("age", 1.0, True, low=1.0, high=np.nan))
     assert (line.text, line.is_level, line.effect, line.imputed) == ("unknown", False, "", "")
     assert (line.begin, line.end, line.all_begin, line.all_end) == (0.0, 0.0, 0.0, 100.0)
+
+
+def test_intervals_are_said_from_low_to_high():
+    line = cards._line(FeatureFact("age", 1.0, True, 2.0, 5.0, 0.0, 10.0))
+    assert line.text == interval_text(2.0, 5.0) != interval_text(5.0, 2.0)
+    assert (line.begin, line.end, line.all_begin, line.all_end) == (20.0, 50.0, 0.0, 100.0)
+
+
+def test_features_of_little_weight_are_no_part_of_a_direction():
+    names = ("a", "b", "c")
+    weights = np.array([np.sqrt(1 - 0.16**2 - 0.14**2), -0.16, 0.14])
+    assert [part[0::2] for part in drawings.direction(names, weights)] == [("+", "a"), ("−", "b")]
+    # Of many alike all count that have half of the largest weight.
+    many = drawings.direction([f"x{j}" for j in range(100)], np.r_[np.ones(99), 0.4], most=100)
+    assert [name for *_, name in many] == [f"x{j}" for j in range(99)]
