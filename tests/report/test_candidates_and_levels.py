@@ -186,3 +186,10 @@ class TestOtherFinders:
         text = answer(dataclasses.replace(study, results=results))
         assert "k-means, in all features at once, found this grouping too" in text
         assert "mixture did not" in text
+
+
+def test_the_tree_of_a_view_leaves_room_for_what_stands_behind_it(merged_study):
+    drawn = view_tree(merged_study[1])
+    assert drawn.width == 300.0 and drawn.height == 20.0 * merged_study[1].n_clusters
+    ends = [float(x) for path in drawn.paths for x in re.findall(r"H([0-9.]+)V", path)]
+    assert max(ends) == pytest.approx(300 / 1.15, abs=0.06)
