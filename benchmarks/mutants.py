@@ -42,6 +42,8 @@ CALLED = ROOT / "benchmarks" / "results" / "calls.json"
 TIME = "time"
 #: A change that makes tests compute on and on is noticed: they took seconds before.
 ENDLESS = "endless"
+#: What pytest says where even the fixtures cannot be loaded.
+BROKEN = "ImportError while loading conftest"
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
 FEWEST_ASKED = 5
 #: Loaded once, for all runs.
@@ -295,6 +297,8 @@ class House:
         if code == 0:
             return ""
         failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        if not failed and BROKEN in output:  # nothing can be imported any more
+            return BROKEN
         if not failed and code in (3, 4) and "INTERNALERROR" not in output:
             raise RuntimeError(f"pytest ended with {code}:\n{output}")
         return failed[0][:200] if failed else f"exit {code}"

@@ -114,3 +114,13 @@ def test_what_the_golden_record_calls_is_noted():
     ((test, seconds),) = noted.seconds.items()
     assert test == "tests/golden/test_golden.py::test_same_as_recorded[core]" and seconds > 0
     assert noted.tests["core/clustering.py:SubspaceClustering.__init__"] == {test}
+
+
+def test_a_change_after_which_nothing_can_be_imported_is_noticed(monkeypatch):
+    house = mutants.House.__new__(mutants.House)
+    said = "ImportError while loading conftest '/x/tests/conftest.py'.\nE   TypeError: no"
+    monkeypatch.setattr(mutants.House, "_asked", lambda *given: (said, 4))
+    assert house._run(["tests/a.py::one"], 1.0) == mutants.BROKEN
+    monkeypatch.setattr(mutants.House, "_asked", lambda *given: ("usage: pytest", 4))
+    with pytest.raises(RuntimeError, match="pytest ended with 4"):
+        house._run(["tests/a.py::one"], 1.0)
