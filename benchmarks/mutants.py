@@ -67,6 +67,10 @@ SYMMETRIC = {"max", "min", "maximum", "minimum", "fmax", "fmin", "array_equal", 
              "hypot", "logaddexp", "logical_and", "logical_or", "is_version"}  # fmt: skip
 
 
+#: Calls to which a number and its opposite are the same.
+EVEN = {"abs", "fabs", "square", "norm", "cos"}
+
+
 class Mutant(NamedTuple):
     """One change: where, of which kind, and what stands there instead."""
 
@@ -112,6 +116,9 @@ def _code(tree: ast.AST, scope: str = "", inside: bool = False) -> Iterator[tupl
     # What only checks, or only says which line a warning points at.
     if isinstance(tree, ast.keyword) and tree.arg in ("strict", "stacklevel"):
         return
+    if isinstance(tree, ast.Call) and tree.args and _name(tree) in EVEN:
+        # Of a difference only its size counts there.
+        tree.args[0].is_even = isinstance(getattr(tree.args[0], "op", None), ast.Sub)  # type: ignore[attr-defined]
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -135,7 +142,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.BinOp) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
-        if isinstance(node.op, (ast.Sub, ast.Div)):
+        if isinstance(node.op, (ast.Sub, ast.Div)) and not getattr(node, "is_even", False):
             other = copy.deepcopy(node)
             other.left, other.right = other.right, other.left
             yield "swapped", other
@@ -158,7 +165,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         elif isinstance(node.func, ast.Name) and node.func.id in OPPOSITE:
             new.func.id = OPPOSITE[node.func.id]  # type: ignore[attr-defined]
             yield "opposite", new
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        name = _name(node)
         swaps = len(node.args) == 2 and not node.keywords and not _has_star(node)
         if swaps and name not in SYMMETRIC:
             other = copy.deepcopy(node)
@@ -171,6 +178,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.AugAssign) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
+
+
+def _name(node: ast.Call) -> str:
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 
 def _is_none(node: ast.expr) -> bool:
