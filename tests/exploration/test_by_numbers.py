@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,6 +14,7 @@ from subscape.exploration.assembly import _two_directions
 from subscape.exploration.assess import view_stability
 from subscape.exploration.boxes import RIDGE, BoxCode
 from subscape.exploration.explain import _middle, feature_evidence, shown_values
+from subscape.exploration.exploration import Exploration
 from subscape.exploration.ideas import (
     FEWEST_LEVELLED,
     FEWEST_ROWS,
@@ -95,7 +97,9 @@ def test_more_effort_looks_for_all_that_less_does():
     assert set(quick) < set(normal) < set(thorough)
     for sizes in thorough:
         assert 2 <= len(sizes) <= 4 and min(sizes) >= 2 and max(sizes) <= 6
-        assert list(sizes) == sorted(sizes, reverse=True)
+        # The largest first, and none much larger than the next.
+        assert all(0 <= one - other <= 2 for one, other in pairwise(sizes))
+    assert len(set(thorough)) == len(thorough)
     assert MOST_CLUSTERS["quick"] < MOST_CLUSTERS["normal"] < MOST_CLUSTERS["thorough"]
 
 
@@ -189,3 +193,12 @@ def test_only_names_are_pooled():
     ready = prepare(table)
     (said,) = [note for note in ready.notes if "pooled" in note]
     assert "'colour'" in said and "'kind'" not in said
+
+
+def test_a_generator_gives_a_seed_that_files_can_hold():
+    X = Table.from_array(np.random.default_rng(0).normal(size=(30, 2)))
+    seeds = [Exploration(X, random_state=np.random.default_rng(s)).seed for s in (1, 1, 2)]
+    assert seeds[0] == seeds[1] != seeds[2] and min(seeds) >= 0 and max(seeds) < 2**31
+    many = [Exploration(X, random_state=np.random.default_rng(s)).seed for s in range(20)]
+    assert max(many) >= 2**30  # all of the range is used
+    assert Exploration(X, random_state=np.int64(7)).seed == 7
