@@ -8,8 +8,8 @@ The file lists, for every function (its file and its qualified name; what is def
 function counts as it), the tests during which it was called in this process, and how long every
 test took. `benchmarks/mutants.py` asks those tests first. Works with pytest-xdist. Tests take about
 twice as long while calls are noted, so the file is kept; a stale one costs time but no truth. As a
-command it puts such files together and keeps the fastest tests of every function. The golden
-record is compared in a process of its own, so that what its tests call is noted by ``--golden``.
+command it puts such files together and keeps quick tests of every function, of many kinds. The
+golden record is compared in a process of its own: what its tests call is noted by ``--golden``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import threading
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -112,6 +112,23 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Calls(), "called")
 
 
+def various(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
+    """Tests in the order in which they are worth asking: quick ones, one of each kind first.
+
+    A test with many parameters would else leave no room for the one that is about a detail.
+
+    >>> various(["a[1]", "a[2]", "b", "c"], {"a[1]": 0.1, "a[2]": 0.1, "b": 0.3, "c": 0.2})
+    ['a[1]', 'c', 'b', 'a[2]']
+    """
+    seen: dict[str, int] = defaultdict(int)
+    ranked = []
+    for test in sorted(tests, key=lambda test: (seconds[test], test)):
+        kind = test.partition("[")[0]
+        ranked.append((seen[kind], seconds[test], test))
+        seen[kind] += 1
+    return [test for *_, test in sorted(ranked)]
+
+
 def golden(families: Sequence[str] = ()) -> Calls:
     """What the tests of the golden record call, by running its cases here."""
     place = ROOT / "tests" / "golden"
@@ -156,10 +173,7 @@ def main() -> None:
         seconds.update(zip(names, content["seconds"], strict=True))
         for function, numbers in content["called"].items():
             tests[function].update(names[i] for i in numbers)
-    kept = {
-        function: set(sorted(own, key=lambda test: (seconds[test], test))[: options.most])
-        for function, own in tests.items()
-    }
+    kept = {function: set(various(own, seconds)[: options.most]) for function, own in tests.items()}
     asked = set().union(*kept.values())
     write(options.output, kept, {test: seconds[test] for test in asked})
 

@@ -4,11 +4,11 @@
 
 Of all places where one of the changes below can be made, a sample is drawn with a fixed seed. Each
 is made in a copy of the tree, and tests are run on it until one fails: those that call the changed
-function, the fastest first (benchmarks/results/calls.json, which `make calls` renews), then others
-of their files and of those that name the module, as long as the time allows. A change that all of
-them pass survives: either nothing that anybody could notice has changed (write that down in
-docs/mutants.md), or a test is missing (write it). Nothing in the working tree is touched. Every run
-is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
+function, quick ones first, of each kind one (benchmarks/results/calls.json, which `make calls`
+renews), then others of their files and of those that name the module, as long as the time allows. A
+change that all of them pass survives: either nothing that anybody could notice has changed (write
+that down in docs/mutants.md), or a test is missing (write it). Nothing in the working tree is
+touched. Every run is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ import traceback
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from called import various
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "subscape"
@@ -218,15 +220,12 @@ class Calls:
             first = set().union(*own)
         files = {test.partition("::")[0] for test in first} | set(_naming(mutant.path))
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
-        return [*sorted(first, key=self._cost), *sorted(rest, key=self._cost)]
+        return [*various(first, self.seconds), *various(rest, self.seconds)]
 
     def keep(self, there: set[str]) -> None:
         """Forget all other tests."""
         self.seconds = {test: each for test, each in self.seconds.items() if test in there}
         self.of = {function: tests & there for function, tests in self.of.items()}
-
-    def _cost(self, test: str) -> tuple[float, str]:
-        return self.seconds[test], test
 
 
 def _naming(path: str) -> list[str]:
