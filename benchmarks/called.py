@@ -174,7 +174,8 @@ def main() -> None:
         for function, numbers in content["called"].items():
             tests[function].update(names[i] for i in numbers)
     kept = {function: set(various(own, seconds)[: options.most]) for function, own in tests.items()}
-    asked = set().union(*kept.values())
+    # Tests that call nothing may still hold constants against each other.
+    asked = set().union(*kept.values(), set(seconds) - set().union(*tests.values()))
     write(options.output, kept, {test: seconds[test] for test in asked})
 
 

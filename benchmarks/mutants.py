@@ -220,6 +220,8 @@ class Calls:
             first = set().union(*own)
         files = {test.partition("::")[0] for test in first} | set(_naming(mutant.path))
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
+        if not mutant.function:
+            return various(first | rest, self.seconds)
         return [*various(first, self.seconds), *various(rest, self.seconds)]
 
     def keep(self, there: set[str]) -> None:

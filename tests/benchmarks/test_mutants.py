@@ -75,8 +75,8 @@ def test_tests_that_call_a_function_are_asked_first_and_fastest_first(calls):
     assert asked("f") == ["tests/a.py::quick", "tests/a.py::slow", "tests/a.py::other"]
     assert asked("g") == ["tests/b.py::one"]
     # A constant may matter to whatever is in the module.
-    assert asked("") == [f"tests/{name}" for name in ("a.py::quick", "b.py::one", "a.py::slow",
-                                                      "a.py::other")]  # fmt: skip
+    assert asked("") == [f"tests/{name}" for name in ("a.py::quick", "b.py::one", "a.py::other",
+                                                      "a.py::slow")]  # fmt: skip
     some = Calls([calls])
     some.keep({"tests/a.py::slow"})
     assert some.tests(Mutant("core/x.py", "f", 1, 0, 1, "", "", "")) == ["tests/a.py::slow"]
@@ -87,8 +87,14 @@ def test_the_fastest_tests_are_kept(calls, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["called.py", str(calls), "--most", "1", "-o", str(output)])
     called.main()
     kept = json.loads(output.read_text())
-    assert kept["tests"] == ["tests/a.py::quick", "tests/b.py::one"]
-    assert kept["called"] == {"core/x.py:f": [0], "core/x.py:g": [1], "core/y.py:f": [1]}
+    # Also one that calls nothing: it may be about constants.
+    assert kept["tests"] == ["tests/a.py::other", "tests/a.py::quick", "tests/b.py::one"]
+    assert kept["called"] == {"core/x.py:f": [1], "core/x.py:g": [2], "core/y.py:f": [2]}
+
+
+def test_one_of_each_kind_comes_first():
+    seconds = {"t.py::a[1]": 0.1, "t.py::a[2]": 0.1, "t.py::b": 0.3, "t.py::c": 0.2}
+    assert [test[6:] for test in called.various(seconds, seconds)] == ["a[1]", "c", "b", "a[2]"]
 
 
 def test_the_same_seed_draws_the_same_changes():

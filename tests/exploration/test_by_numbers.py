@@ -13,6 +13,7 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.exploration.assembly import _two_directions
 from subscape.exploration.assess import view_stability
 from subscape.exploration.boxes import RIDGE, BoxCode
+from subscape.exploration.clouds import MIDDLES, _middles, _spread
 from subscape.exploration.explain import _middle, feature_evidence, shown_values
 from subscape.exploration.exploration import Exploration
 from subscape.exploration.ideas import (
@@ -202,3 +203,13 @@ def test_a_generator_gives_a_seed_that_files_can_hold():
     many = [Exploration(X, random_state=np.random.default_rng(s)).seed for s in range(20)]
     assert max(many) >= 2**30  # all of the range is used
     assert Exploration(X, random_state=np.int64(7)).seed == 7
+
+
+def test_middles_are_the_rows_beyond_a_share_of_the_sizes():
+    Z = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]) - 3.0
+    size = np.square(Z[:, 0] / _spread(Z))
+    for labels, share in zip(_middles(Z), MIDDLES, strict=True):
+        assert labels.tolist() == [int(each > np.quantile(size, share)) for each in size]
+    # A row right on the border belongs to the middle.
+    equal = np.ones((8, 1)) * np.array([1.0, -1.0] * 4)[:, None]
+    assert not any(labels.any() for labels in _middles(equal))
