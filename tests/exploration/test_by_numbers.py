@@ -10,12 +10,14 @@ import pandas as pd
 import pytest
 
 from subscape.core.clustering import SubspaceClustering
+from subscape.core.errors import SubscapeError
+from subscape.exploration import exploration
 from subscape.exploration.assembly import _two_directions
 from subscape.exploration.assess import view_stability
 from subscape.exploration.boxes import RIDGE, BoxCode
 from subscape.exploration.clouds import MIDDLES, _middles, _spread
 from subscape.exploration.explain import _middle, feature_evidence, shown_values
-from subscape.exploration.exploration import Exploration
+from subscape.exploration.exploration import Exploration, explore
 from subscape.exploration.ideas import (
     FEWEST_LEVELLED,
     FEWEST_ROWS,
@@ -26,7 +28,7 @@ from subscape.exploration.ideas import (
 from subscape.exploration.levels import _near
 from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import POOLED, prepare
-from subscape.exploration.separation import GroupingScorer
+from subscape.exploration.separation import GroupingScorer, dithered
 from subscape.exploration.study import as_table
 from subscape.tables.table import Table
 from subscape.validation.features import feature_tests
@@ -213,3 +215,40 @@ def test_middles_are_the_rows_beyond_a_share_of_the_sizes():
     # A row right on the border belongs to the middle.
     equal = np.ones((8, 1)) * np.array([1.0, -1.0] * 4)[:, None]
     assert not any(labels.any() for labels in _middles(equal))
+
+
+def test_two_values_are_spread_and_one_is_not():
+    columns = np.column_stack([np.repeat([0.0, 1.0], 50), np.full(100, 3.0), np.arange(100.0)])
+    spread = dithered(columns)
+    assert len(np.unique(spread[:, 0])) == 100 and np.ptp(spread[:, 0]) > 1.5
+    assert spread[:50, 0].max() < spread[50:, 0].min()
+    np.testing.assert_allclose(spread[:, 1:], columns[:, 1:] - columns[:, 1:].mean(axis=0))
+
+
+@pytest.mark.parametrize(
+    ("p_value", "labels", "in_pieces", "known"),
+    [
+        (0.001, [0, 0, 1, 1], False, True),  # sure clouds say the same
+        (0.009, [0, 0, 1, 1], False, False),  # clouds that are not sure enough
+        (0.001, [0, 1, 0, 1], False, False),  # others
+        (0.001, [0, 0, 1, 1], True, False),  # pieces of the groups
+    ],
+)
+def test_shapes_that_sure_clouds_tell_are_no_news(monkeypatch, p_value, labels, in_pieces, known):
+    monkeypatch.setattr(exploration, "are_pieces", lambda *given: in_pieces)
+    groups = np.repeat([0, 0, 1, 1], 20)
+    view = SimpleNamespace(labels=np.repeat(labels, 20))
+    job = SimpleNamespace(X=None)
+    one = SimpleNamespace(p_value=p_value, view=view)
+    assert Exploration._is_told(job, groups, [one]) is known
+    assert Exploration._is_told(job, np.zeros(80, int), [])
+    assert not Exploration._is_told(job, groups, [])
+
+
+def test_a_folder_is_not_taken_up_again_unless_asked(tmp_path):
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    explore(X, effort="quick", folder=tmp_path / "s")
+    with pytest.raises(SubscapeError, match="holds a study already"):
+        explore(X, effort="quick", folder=tmp_path / "s")
+    again = explore(X, effort="quick", folder=tmp_path / "s", resume=True)
+    assert all(run.is_restored for run in again.results if hasattr(run, "is_restored"))

@@ -595,3 +595,15 @@ def test_features_of_little_weight_are_no_part_of_a_direction():
     # Of many alike all count that have half of the largest weight.
     many = drawings.direction([f"x{j}" for j in range(100)], np.r_[np.ones(99), 0.4], most=100)
     assert [name for *_, name in many] == [f"x{j}" for j in range(99)]
+
+
+def test_badges_beside_each_other_stand_on_one_line(tiny):
+    (view,) = tiny.views
+    for apart, known in ((0.25, [12.0, 12.0]), (0.15, [12.0, 32.0])):
+        views = tuple(
+            dataclasses.replace(view, number=i + 1, score=1.0 - i * apart) for i in range(2)
+        )
+        strip = drawings.chance_strip(dataclasses.replace(tiny, views=views), width=144)
+        # A hundredth of the score takes one of the width; badges are 20 wide.
+        assert strip.marks[0].x - strip.marks[1].x == pytest.approx(100 * apart)
+        assert [mark.y for mark in strip.marks] == known
