@@ -252,3 +252,24 @@ def test_a_folder_is_not_taken_up_again_unless_asked(tmp_path):
         explore(X, effort="quick", folder=tmp_path / "s")
     again = explore(X, effort="quick", folder=tmp_path / "s", resume=True)
     assert all(run.is_restored for run in again.results if hasattr(run, "is_restored"))
+
+
+def test_boxes_taken_out_of_a_table_are_as_wide_as_the_rest():
+    """Both boxes, also the first one, have mean 0 and variance 1 in their features then."""
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-3, 3, size=(120, 3))
+    X[:40, 0] = 2 + 0.1 * rng.normal(size=40)
+    X[40:80, 1] = -2 + 0.1 * rng.normal(size=40)
+    members = np.zeros((2, 120), bool)
+    members[0, :40] = members[1, 40:80] = True
+    code = BoxCode(X)
+    told = code.told(members)
+    assert told.own.tolist() == [[True, False, False], [False, True, False]]
+    rest = code.project_out(members)
+    for k, j in ((0, 0), (1, 1)):
+        inside = code.scores[members[k], j]
+        assert told.centres[k, j] == pytest.approx(inside.mean())
+        assert told.variances[k, j] == pytest.approx(inside.var(), rel=1e-6)
+        assert rest[members[k], j].mean() == pytest.approx(0.0, abs=1e-9)
+        assert rest[members[k], j].std() == pytest.approx(1.0)
+    np.testing.assert_array_equal(rest[:, 2], code.scores[:, 2])

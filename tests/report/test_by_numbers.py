@@ -607,3 +607,13 @@ def test_badges_beside_each_other_stand_on_one_line(tiny):
         # A hundredth of the score takes one of the width; badges are 20 wide.
         assert strip.marks[0].x - strip.marks[1].x == pytest.approx(100 * apart)
         assert [mark.y for mark in strip.marks] == known
+
+
+def test_a_tall_map_is_scaled_by_its_height(tiny):
+    (a, b, *_) = tiny.results
+    tall = (dataclasses.replace(a, x=0.0, y=0.0), dataclasses.replace(b, x=1.0, y=10.0))
+    drawn = drawings.results_map(dataclasses.replace(tiny, results=tall), width=560, height=400)
+    spots = {dot.result.name: (dot.x, dot.y) for dot in drawn.dots}
+    (x0, y0), (x1, y1) = spots[a.name], spots[b.name]
+    # 330 of the height for a span of 10; up is up.
+    assert (x1 - x0, y1 - y0) == pytest.approx((33.0, -330.0))
