@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
 
@@ -30,7 +31,9 @@ from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import POOLED, prepare
 from subscape.exploration.separation import GroupingScorer, dithered
 from subscape.exploration.study import as_table
+from subscape.exploration.verdict import _how_sure
 from subscape.tables.table import Table
+from subscape.testing.studies import planted_study
 from subscape.validation.features import feature_tests
 
 
@@ -273,3 +276,23 @@ def test_boxes_taken_out_of_a_table_are_as_wide_as_the_rest():
         assert rest[members[k], j].mean() == pytest.approx(0.0, abs=1e-9)
         assert rest[members[k], j].std() == pytest.approx(1.0)
     np.testing.assert_array_equal(rest[:, 2], code.scores[:, 2])
+
+
+@pytest.mark.parametrize(
+    ("stabilities", "words"),
+    [
+        ([0.9], "; it comes back on samples"),
+        ([0.9, 0.9], "; all of them come back on samples"),
+        ([0.1], "; but it does not come back reliably"),
+        ([0.1, 0.1], "; but none of them comes back reliably"),
+        ([0.9, 0.1], "; 1 of them comes back on samples"),
+        ([0.9, 0.9, 0.1], "; 2 of them come back on samples"),
+    ],
+)
+def test_how_many_views_come_back(stabilities, words):
+    study = planted_study(60, n_clusters=(2,) * len(stabilities), n_results=4)
+    views = tuple(
+        replace(view, p_value=1e-5, stability=stability)
+        for view, stability in zip(study.views, stabilities, strict=True)
+    )
+    assert words in _how_sure(replace(study, views=views))
