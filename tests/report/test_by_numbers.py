@@ -617,3 +617,10 @@ def test_a_tall_map_is_scaled_by_its_height(tiny):
     (x0, y0), (x1, y1) = spots[a.name], spots[b.name]
     # 330 of the height for a span of 10; up is up.
     assert (x1 - x0, y1 - y0) == pytest.approx((33.0, -330.0))
+
+
+def test_views_that_were_found_are_not_marked_as_asked_for(tiny):
+    (card,) = cards.cards(tiny)
+    assert not card.is_asked and cards.asked_card(tiny) is None
+    asked = cards.asked_card(dataclasses.replace(tiny, asked=tiny.views[0]))
+    assert asked.is_asked and not asked.is_honest
