@@ -19,6 +19,7 @@ from subscape.exploration.boxes import RIDGE, BoxCode
 from subscape.exploration.clouds import MIDDLES, _middles, _spread
 from subscape.exploration.explain import _middle, feature_evidence, shown_values
 from subscape.exploration.exploration import Exploration, explore
+from subscape.exploration.followups import together_entries
 from subscape.exploration.ideas import (
     FEWEST_LEVELLED,
     FEWEST_ROWS,
@@ -27,6 +28,7 @@ from subscape.exploration.ideas import (
     can_have_classes,
 )
 from subscape.exploration.levels import _near
+from subscape.exploration.nested import Split, split_again
 from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import POOLED, prepare
 from subscape.exploration.separation import GroupingScorer, dithered
@@ -296,3 +298,24 @@ def test_how_many_views_come_back(stabilities, words):
         for view, stability in zip(study.views, stabilities, strict=True)
     )
     assert words in _how_sure(replace(study, views=views))
+
+
+def test_what_is_asked_for_after_two_views():
+    asked = [e.parameters["n_clusters"] for e in together_entries([4, 3], 0, 0, (300, 9))]
+    # Those of the first view alone, then of both: one view more, one cluster more, two factors.
+    assert asked == [
+        [4, 2, 1], [4, 3, 1], [2, 2, 1], [4, 3, 2, 1], [4, 3, 3, 1], [5, 3, 1], [2, 2, 3, 1],
+        [4, 4, 1],
+    ]  # fmt: skip
+
+
+def test_of_a_sample_the_cluster_that_is_most_of_a_split_one_is_split():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(120, 2))
+    X[:40, 0] -= 30.0
+    X[80:, 1] += 12.0  # rows from 40 on are one cluster that is two
+    found = np.repeat([0, 1], [50, 70])  # in the sample ten of them went to the other one
+    split = Split(rows=np.arange(40, 120), n_groups=2, p_value=0.0, basis=np.eye(2))
+    again = split_again(X, np.arange(120), found, [split], np.zeros(0, np.intp), 0)
+    assert (again[:50] == 0).all()
+    assert len(set(again[50:80])) == 1 and len(set(again[80:])) == 1 and again[60] != again[90]
