@@ -10,7 +10,14 @@ import pytest
 from scipy import sparse
 
 from subscape.core import SubscapeError
-from subscape.core.checks import check_names, check_table, column_names, constant_columns, same
+from subscape.core.checks import (
+    LARGEST_INTEGER,
+    check_names,
+    check_table,
+    column_names,
+    constant_columns,
+    same,
+)
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables import Table
 
@@ -324,3 +331,7 @@ def test_sparse_and_dense_are_never_the_same():
     assert not same(dense, thin) and not same(thin, dense)
     assert not same(thin, sparse.csr_array(np.eye(4)))
     assert not same(thin, 2 * thin) and same(thin * np.nan, thin * np.nan)
+
+
+def test_integers_are_those_that_c_holds():
+    assert np.iinfo(np.int64).max == LARGEST_INTEGER

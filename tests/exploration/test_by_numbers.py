@@ -33,7 +33,7 @@ from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import POOLED, prepare
 from subscape.exploration.separation import GroupingScorer, dithered
 from subscape.exploration.study import as_table
-from subscape.exploration.verdict import _how_sure
+from subscape.exploration.verdict import _how_sure, paragraphs
 from subscape.tables.table import Table
 from subscape.testing.studies import planted_study
 from subscape.validation.features import feature_tests
@@ -319,3 +319,18 @@ def test_of_a_sample_the_cluster_that_is_most_of_a_split_one_is_split():
     again = split_again(X, np.arange(120), found, [split], np.zeros(0, np.intp), 0)
     assert (again[:50] == 0).all()
     assert len(set(again[50:80])) == 1 and len(set(again[80:])) == 1 and again[60] != again[90]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "words"),
+    [
+        ((3,), "One way to group the rows, into 3 clusters"),
+        ((3, 3), "Two ways to group the rows, each into 3 clusters"),
+        ((3, 2), "Two ways to group the rows, into 3 and 2 clusters"),
+        ((2, 2, 2), "Three ways to group the rows, each into 2 clusters"),
+    ],
+)
+def test_the_answer_counts_ways_and_clusters(sizes, words):
+    study = planted_study(90, n_clusters=sizes, n_results=4)
+    views = tuple(replace(view, p_value=1e-5, stability=0.9) for view in study.views)
+    assert paragraphs(replace(study, views=views))[0].startswith(words)
