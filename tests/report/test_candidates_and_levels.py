@@ -191,6 +191,7 @@ class TestOtherFinders:
 def test_the_tree_of_a_view_leaves_room_for_what_stands_behind_it(merged_study):
     drawn = view_tree(merged_study[1])
     assert drawn.width == 300.0 and drawn.height == 20.0 * merged_study[1].n_clusters
+    assert [y for y, _ in drawn.leaves] == [10.0 + 20 * i for i in range(len(drawn.leaves))]
     ends = [float(x) for path in drawn.paths for x in re.findall(r"H([0-9.]+)V", path)]
     assert max(ends) == pytest.approx(300 / 1.15, abs=0.06)
 
