@@ -334,3 +334,19 @@ def test_the_answer_counts_ways_and_clusters(sizes, words):
     study = planted_study(90, n_clusters=sizes, n_results=4)
     views = tuple(replace(view, p_value=1e-5, stability=0.9) for view in study.views)
     assert paragraphs(replace(study, views=views))[0].startswith(words)
+
+
+def test_the_rows_that_are_foretold_are_those_of_the_second_half():
+    """The halves differ in which of their rows are of which group."""
+    a = np.random.default_rng(3).integers(0, 2, 80)
+    X = 6.0 * a[:, None] + 0.3 * np.random.default_rng(4).normal(size=(80, 2))
+    view = SimpleNamespace(labels=a, memberships=np.array([a == 0, a == 1]))
+
+    def runs(rows):
+        found = SubspaceClustering.from_labels(a[rows], n_features=2)
+        return [SimpleNamespace(rows=rows, clusterings=(found,))]
+
+    halves = np.arange(40), np.arange(40, 80)
+    assert (a[:40] != a[40:]).sum() > 15
+    found = view_stability(view, [runs(half) for half in halves], X - X.mean(axis=0))
+    assert found.replication == pytest.approx(1.0)
