@@ -77,8 +77,9 @@ mutants: $(VENV)/.installed
 # Which tests call which function: asked first by "make mutants". Twice as long as "make test".
 calls: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto -p benchmarks.called --called .calls.json
-	$(BIN)/python benchmarks/called.py .calls.json -o benchmarks/results/calls.json
-	rm .calls.json
+	$(BIN)/python benchmarks/called.py --golden .golden.json
+	$(BIN)/python benchmarks/called.py .calls.json .golden.json --most 40 -o benchmarks/results/calls.json
+	rm .calls.json .golden.json
 
 bench: $(VENV)/.installed-peers
 	$(BIN)/python benchmarks/suite.py

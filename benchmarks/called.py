@@ -1,30 +1,36 @@
 """Which functions of the package does each test call? A plugin of pytest.
 
     python -m pytest -p benchmarks.called --called calls.json [tests ...]
+    python benchmarks/called.py --golden golden.json
     python benchmarks/called.py calls.json more.json --most 12 -o benchmarks/results/calls.json
 
 The file lists, for every function (its file and its qualified name; what is defined within a
 function counts as it), the tests during which it was called in this process, and how long every
 test took. `benchmarks/mutants.py` asks those tests first. Works with pytest-xdist. Tests take about
 twice as long while calls are noted, so the file is kept; a stale one costs time but no truth. As a
-command it puts such files together and keeps the fastest tests of every function.
+command it puts such files together and keeps quick tests of every function, of many kinds. The
+golden record is compared in a process of its own: what its tests call is noted by ``--golden``.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import sys
 import threading
+import time
+import warnings
 from collections import defaultdict
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 
 import pytest
 
+ROOT = Path(__file__).parents[1]
 #: Only what lies below here is of interest.
-SOURCE = str(Path(__file__).parents[1] / "src" / "subscape") + "/"
+SOURCE = str(ROOT / "src" / "subscape") + "/"
 
 
 class Calls:
@@ -42,18 +48,24 @@ class Calls:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Note what a test calls, its fixtures included."""
+        with self.during(item.nodeid):
+            return (yield)
+
+    @contextlib.contextmanager
+    def during(self, test: str) -> Iterator[None]:
+        """Note what is called meanwhile as called by a test."""
         self._running = set()
         threading.settrace(self.trace)  # type: ignore[arg-type]
         sys.settrace(self.trace)  # type: ignore[arg-type]
         try:
-            return (yield)
+            yield
         finally:
             sys.settrace(None)
             threading.settrace(None)  # type: ignore[arg-type]
             for code in self._running:
                 if code.co_filename.startswith(SOURCE):
                     name = code.co_qualname.split(".<locals>")[0]
-                    self.tests[f"{code.co_filename[len(SOURCE) :]}:{name}"].add(item.nodeid)
+                    self.tests[f"{code.co_filename[len(SOURCE) :]}:{name}"].add(test)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note how long a test took; a controller of workers hears of all of them."""
@@ -100,13 +112,59 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Calls(), "called")
 
 
+def various(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
+    """Tests in the order in which they are worth asking: quick ones, one of each kind first.
+
+    A test with many parameters would else leave no room for the one that is about a detail.
+
+    >>> various(["a[1]", "a[2]", "b", "c"], {"a[1]": 0.1, "a[2]": 0.1, "b": 0.3, "c": 0.2})
+    ['a[1]', 'c', 'b', 'a[2]']
+    """
+    seen: dict[str, int] = defaultdict(int)
+    ranked = []
+    for test in sorted(tests, key=lambda test: (seconds[test], test)):
+        kind = test.partition("[")[0]
+        ranked.append((seen[kind], seconds[test], test))
+        seen[kind] += 1
+    return [test for *_, test in sorted(ranked)]
+
+
+def golden(families: Sequence[str] = ()) -> Calls:
+    """What the tests of the golden record call, by running its cases here."""
+    place = ROOT / "tests" / "golden"
+    sys.path.insert(0, str(place))
+    import record  # type: ignore[import-not-found]
+    import test_golden  # type: ignore[import-not-found]
+
+    noted = Calls()
+    for name, run in record.CASES.items():
+        family = test_golden.group(name)
+        if families and not family.startswith(tuple(families)):
+            continue
+        test = f"tests/golden/test_golden.py::test_same_as_recorded[{family}]"
+        began = time.process_time()
+        # An error is an outcome like any other.
+        with warnings.catch_warnings(), noted.during(test), contextlib.suppress(Exception):
+            warnings.simplefilter("ignore")
+            run()
+        noted.seconds[test] += time.process_time() - began
+    return noted
+
+
 def main() -> None:
     """Put files together; of tests that are in several, the last file counts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("files", type=Path, nargs="*")
+    parser.add_argument("--golden", type=Path, help="write what the golden record calls, to here")
+    parser.add_argument("--family", action="append", default=[], help="only of these cases")
     parser.add_argument("--most", type=int, default=12, help="tests of a function that are kept")
-    parser.add_argument("-o", "--output", type=Path, required=True)
+    parser.add_argument("-o", "--output", type=Path)
     options = parser.parse_args()
+    if options.golden is not None:
+        noted = golden(options.family)
+        write(options.golden, noted.tests, noted.seconds)
+    if options.output is None:
+        return
     seconds: dict[str, float] = {}
     tests: dict[str, set[str]] = defaultdict(set)
     for file in options.files:
@@ -115,11 +173,9 @@ def main() -> None:
         seconds.update(zip(names, content["seconds"], strict=True))
         for function, numbers in content["called"].items():
             tests[function].update(names[i] for i in numbers)
-    kept = {
-        function: set(sorted(own, key=lambda test: (seconds[test], test))[: options.most])
-        for function, own in tests.items()
-    }
-    asked = set().union(*kept.values())
+    kept = {function: set(various(own, seconds)[: options.most]) for function, own in tests.items()}
+    # Tests that call nothing may still hold constants against each other.
+    asked = set().union(*kept.values(), set(seconds) - set().union(*tests.values()))
     write(options.output, kept, {test: seconds[test] for test in asked})
 
 

@@ -4,11 +4,11 @@
 
 Of all places where one of the changes below can be made, a sample is drawn with a fixed seed. Each
 is made in a copy of the tree, and tests are run on it until one fails: those that call the changed
-function, the fastest first (benchmarks/results/calls.json, which `make calls` renews), then others
-of their files and of those that name the module, as long as the time allows. A change that all of
-them pass survives: either nothing that anybody could notice has changed (write that down in
-docs/mutants.md), or a test is missing (write it). Nothing in the working tree is touched. Every run
-is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
+function, quick ones first, of each kind one (benchmarks/results/calls.json, which `make calls`
+renews), then others of their files and of those that name the module, as long as the time allows. A
+change that all of them pass survives: either nothing that anybody could notice has changed (write
+that down in docs/mutants.md), or a test is missing (write it). Nothing in the working tree is
+touched. Every run is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from called import various
+
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "subscape"
 TESTS = ROOT / "tests"
@@ -42,6 +44,8 @@ CALLED = ROOT / "benchmarks" / "results" / "calls.json"
 TIME = "time"
 #: A change that makes tests compute on and on is noticed: they took seconds before.
 ENDLESS = "endless"
+#: What pytest says where even the fixtures cannot be loaded.
+BROKEN = "ImportError while loading conftest"
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
 FEWEST_ASKED = 5
 #: Loaded once, for all runs.
@@ -62,7 +66,11 @@ OPPOSITE = {"max": "min", "min": "max", "argmax": "argmin", "argmin": "argmax", 
 SAME = ("function", "kind", "before", "after")
 #: Calls whose two arguments may change places.
 SYMMETRIC = {"max", "min", "maximum", "minimum", "fmax", "fmin", "array_equal", "isclose", "gcd",
-             "hypot", "logaddexp", "logical_and", "logical_or"}  # fmt: skip
+             "hypot", "logaddexp", "logical_and", "logical_or", "is_version"}  # fmt: skip
+
+
+#: Calls to which a number and its opposite are the same.
+EVEN = {"abs", "fabs", "square", "norm", "cos"}
 
 
 class Mutant(NamedTuple):
@@ -110,6 +118,9 @@ def _code(tree: ast.AST, scope: str = "", inside: bool = False) -> Iterator[tupl
     # What only checks, or only says which line a warning points at.
     if isinstance(tree, ast.keyword) and tree.arg in ("strict", "stacklevel"):
         return
+    if isinstance(tree, ast.Call) and tree.args and _name(tree) in EVEN:
+        # Of a difference only its size counts there.
+        tree.args[0].is_even = isinstance(getattr(tree.args[0], "op", None), ast.Sub)  # type: ignore[attr-defined]
     for name, value in ast.iter_fields(tree):
         if name in ("annotation", "returns", "decorator_list", "type_params"):
             continue
@@ -133,7 +144,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.BinOp) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
-        if isinstance(node.op, (ast.Sub, ast.Div)):
+        if isinstance(node.op, (ast.Sub, ast.Div)) and not getattr(node, "is_even", False):
             other = copy.deepcopy(node)
             other.left, other.right = other.right, other.left
             yield "swapped", other
@@ -156,7 +167,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
         elif isinstance(node.func, ast.Name) and node.func.id in OPPOSITE:
             new.func.id = OPPOSITE[node.func.id]  # type: ignore[attr-defined]
             yield "opposite", new
-        name = getattr(node.func, "attr", getattr(node.func, "id", ""))
+        name = _name(node)
         swaps = len(node.args) == 2 and not node.keywords and not _has_star(node)
         if swaps and name not in SYMMETRIC:
             other = copy.deepcopy(node)
@@ -169,6 +180,10 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.AugAssign) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
+
+
+def _name(node: ast.Call) -> str:
+    return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 
 def _is_none(node: ast.expr) -> bool:
@@ -205,15 +220,14 @@ class Calls:
             first = set().union(*own)
         files = {test.partition("::")[0] for test in first} | set(_naming(mutant.path))
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
-        return [*sorted(first, key=self._cost), *sorted(rest, key=self._cost)]
+        if not mutant.function:
+            return various(first | rest, self.seconds)
+        return [*various(first, self.seconds), *various(rest, self.seconds)]
 
     def keep(self, there: set[str]) -> None:
         """Forget all other tests."""
         self.seconds = {test: each for test, each in self.seconds.items() if test in there}
         self.of = {function: tests & there for function, tests in self.of.items()}
-
-    def _cost(self, test: str) -> tuple[float, str]:
-        return self.seconds[test], test
 
 
 def _naming(path: str) -> list[str]:
@@ -295,6 +309,8 @@ class House:
         if code == 0:
             return ""
         failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        if not failed and BROKEN in output:  # nothing can be imported any more
+            return BROKEN
         if not failed and code in (3, 4) and "INTERNALERROR" not in output:
             raise RuntimeError(f"pytest ended with {code}:\n{output}")
         return failed[0][:200] if failed else f"exit {code}"
@@ -385,7 +401,7 @@ def main() -> None:
     packages = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists())
     parser.add_argument("--packages", nargs="+", default=packages, choices=packages)
     parser.add_argument(
-        "--called", type=Path, nargs="+", required=True, help="of benchmarks/called"
+        "--called", type=Path, nargs="+", default=[CALLED], help="of benchmarks/called"
     )
     parser.add_argument("--sample", type=int, default=60, help="changes in all")
     parser.add_argument("--seed", type=int, default=0)

@@ -26,6 +26,9 @@ def changes(text):
         ("a is None", {("comparison", "a is not None")}),
         ("a - b", {("operator", "a + b"), ("swapped", "b - a")}),
         ("a * b", {("operator", "a / b")}),
+        ("x = abs(a - b)", {("operator", "a + b")}),
+        ("x = np.square(a - b)", {("operator", "a + b")}),
+        ("x = abs(a / b)", {("operator", "a * b"), ("swapped", "b / a")}),
         ("a and b", {("and, or", "a or b")}),
         ("not a", {("no sign", "a")}),
         ("a = True", {("other truth", "False")}),
@@ -72,8 +75,8 @@ def test_tests_that_call_a_function_are_asked_first_and_fastest_first(calls):
     assert asked("f") == ["tests/a.py::quick", "tests/a.py::slow", "tests/a.py::other"]
     assert asked("g") == ["tests/b.py::one"]
     # A constant may matter to whatever is in the module.
-    assert asked("") == [f"tests/{name}" for name in ("a.py::quick", "b.py::one", "a.py::slow",
-                                                      "a.py::other")]  # fmt: skip
+    assert asked("") == [f"tests/{name}" for name in ("a.py::quick", "b.py::one", "a.py::other",
+                                                      "a.py::slow")]  # fmt: skip
     some = Calls([calls])
     some.keep({"tests/a.py::slow"})
     assert some.tests(Mutant("core/x.py", "f", 1, 0, 1, "", "", "")) == ["tests/a.py::slow"]
@@ -84,8 +87,14 @@ def test_the_fastest_tests_are_kept(calls, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["called.py", str(calls), "--most", "1", "-o", str(output)])
     called.main()
     kept = json.loads(output.read_text())
-    assert kept["tests"] == ["tests/a.py::quick", "tests/b.py::one"]
-    assert kept["called"] == {"core/x.py:f": [0], "core/x.py:g": [1], "core/y.py:f": [1]}
+    # Also one that calls nothing: it may be about constants.
+    assert kept["tests"] == ["tests/a.py::other", "tests/a.py::quick", "tests/b.py::one"]
+    assert kept["called"] == {"core/x.py:f": [1], "core/x.py:g": [2], "core/y.py:f": [2]}
+
+
+def test_one_of_each_kind_comes_first():
+    seconds = {"t.py::a[1]": 0.1, "t.py::a[2]": 0.1, "t.py::b": 0.3, "t.py::c": 0.2}
+    assert [test[6:] for test in called.various(seconds, seconds)] == ["a[1]", "c", "b", "a[2]"]
 
 
 def test_the_same_seed_draws_the_same_changes():
@@ -107,3 +116,20 @@ def test_survivors_are_found_again_where_they_are_now():
         second._asdict() | {"noticed_by": "", "before": "something that is gone"},
     ]
     assert mutants.survivors(results) == [first]
+
+
+def test_what_the_golden_record_calls_is_noted():
+    noted = called.golden(["core"])
+    ((test, seconds),) = noted.seconds.items()
+    assert test == "tests/golden/test_golden.py::test_same_as_recorded[core]" and seconds > 0
+    assert noted.tests["core/clustering.py:SubspaceClustering.__init__"] == {test}
+
+
+def test_a_change_after_which_nothing_can_be_imported_is_noticed(monkeypatch):
+    house = mutants.House.__new__(mutants.House)
+    said = "ImportError while loading conftest '/x/tests/conftest.py'.\nE   TypeError: no"
+    monkeypatch.setattr(mutants.House, "_asked", lambda *given: (said, 4))
+    assert house._run(["tests/a.py::one"], 1.0) == mutants.BROKEN
+    monkeypatch.setattr(mutants.House, "_asked", lambda *given: ("usage: pytest", 4))
+    with pytest.raises(RuntimeError, match="pytest ended with 4"):
+        house._run(["tests/a.py::one"], 1.0)

@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from tests.exploration.conftest import small_job
 
-from subscape.cli.explore import LiveLine
+from subscape.cli.explore import LiveLine, round_time
 from subscape.cli.main import cli
 from subscape.exploration import load_study
 from subscape.parallel.progress import Step
@@ -213,3 +213,20 @@ def test_new_rows_have_the_levels_of_the_study(tmp_path):
     said = call("predict", study, write("new.csv", strange)).stderr
     assert said.startswith("note: column 'code': 1 of 10 values matches no level of the study")
     assert "'77'" in said and "'01', '02', 'A3'" in said
+
+
+def test_the_time_that_is_left_is_what_was_expected_less_what_is_gone():
+    live = LiveLine(heartbeat=60)
+    assert live._left() == ""
+    live.expected = 1000.0
+    live._began = time.monotonic() - 400
+    assert live._left() == f", about {round_time(600)} left" != f", about {round_time(400)} left"
+    live._began = time.monotonic() - 1001
+    assert live._left() == ", longer than guessed"
+    live.clear()
+
+
+def test_spans_of_time_are_rounded_to_what_a_guess_deserves():
+    told = {1: "10 s", 14: "10 s", 16: "20 s", 89.9: "90 s", 90: "2 min", 5399: "90 min"}
+    assert {seconds: round_time(seconds) for seconds in told} == told
+    assert (round_time(5400), round_time(9001)) == ("2 h", "3 h")

@@ -10,7 +10,14 @@ import pytest
 from scipy import sparse
 
 from subscape.core import SubscapeError
-from subscape.core.checks import check_names, check_table, column_names, constant_columns
+from subscape.core.checks import (
+    LARGEST_INTEGER,
+    check_names,
+    check_table,
+    column_names,
+    constant_columns,
+    same,
+)
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables import Table
 
@@ -316,3 +323,15 @@ class TestLargeIntegers:
             check_table(np.array([[2**53], [2**53 + 1]]), "LAC")
         with pytest.raises(SubscapeError, match="told apart"):
             check_table(np.array([[2**64 - 1], [2**64 - 2]], dtype=np.uint64), "LAC")
+
+
+def test_sparse_and_dense_are_never_the_same():
+    dense, thin = np.eye(3), sparse.csr_array(np.eye(3))
+    assert same(dense, dense.copy()) and same(thin, thin.copy())
+    assert not same(dense, thin) and not same(thin, dense)
+    assert not same(thin, sparse.csr_array(np.eye(4)))
+    assert not same(thin, 2 * thin) and same(thin * np.nan, thin * np.nan)
+
+
+def test_integers_are_those_that_c_holds():
+    assert np.iinfo(np.int64).max == LARGEST_INTEGER

@@ -94,3 +94,17 @@ def test_what_is_no_anndata_and_what_is_no_key(study):
         study.write_anndata(np.zeros((120, 3)))
     with pytest.raises(SubscapeError, match="without '/'"):
         study.write_anndata(object_for(study, study.row_names), key_added="a/b")
+
+
+def test_markers_of_others_are_left_alone(study):
+    adata = object_for(study, study.row_names)
+    study.write_anndata(adata)
+    ours = adata.uns["rank_genes_groups"]["params"]["method"]
+    assert ours == "subscape feature_tests"
+    study.write_anndata(adata)  # what we wrote may be written again
+    assert adata.uns["rank_genes_groups"]["params"]["method"] == ours
+    theirs = {"params": {"method": "wilcoxon"}}
+    adata = object_for(study, study.row_names)
+    adata.uns["rank_genes_groups"] = theirs
+    study.write_anndata(adata)
+    assert adata.uns["rank_genes_groups"] == theirs

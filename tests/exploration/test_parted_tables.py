@@ -246,3 +246,9 @@ def test_command(X, tmp_path):
     refused = run("--transpose")
     assert refused.exit_code
     assert "is in parts" in refused.output
+
+
+def test_tables_in_parts_hold_numbers_alone():
+    table = PartedTable.of(da.ones((30, 2), chunks=(20, 2)))
+    assert table.nominal == {} and table.row_names is None and table.unused_numeric_notes == ()
+    assert [column.role for column in table.schema] == ["numeric", "numeric"]

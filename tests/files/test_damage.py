@@ -10,12 +10,13 @@ import zipfile
 import numpy as np
 import pytest
 
+from subscape import explore
 from subscape.core import SubspaceClustering
 from subscape.core.errors import FileFormatError
 from subscape.datasets import planted_axes
 from subscape.exploration.journal import Journal
 from subscape.exploration.study import load_study, save_study
-from subscape.files import load, read_clusterings, save
+from subscape.files import formats, load, read_clusterings, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.finders import PROCLUS
 from subscape.runs import RunStore, Task, run_all
@@ -163,3 +164,68 @@ def test_the_folder_is_synced_after_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "fsync", fsync)
     write_atomically(tmp_path / "a", lambda stream: stream.write(b"x"))
     assert synced == [False, True]
+
+
+def test_stated_dimensions_are_not_believed(tmp_path):
+    path = tmp_path / "t.elki"
+    path.write_text("# Cluster: a\n# Subspace: Dimensions: [600000000]\nID=1\n")
+    with pytest.raises(FileFormatError, match=r"t\.elki states 600,000,000 features"):
+        read_clusterings(path)
+    small = Limits(table=50)
+    path.write_text("# Cluster: a\n# Subspace: Dimensions: [60]\nID=1\n")
+    assert read_clusterings(path)[0].n_features == 60
+    with pytest.raises(FileFormatError, match="states 60 features"):
+        read_clusterings(path, limits=small)
+    path = path.with_suffix(".true")
+    path.write_text("DIM=60;\n" + "1 " + "0 " * 59 + "2 0 1\n")
+    assert read_clusterings(path)[0].n_features == 60
+    with pytest.raises(FileFormatError, match="states 60 features"):
+        read_clusterings(path, limits=small)
+
+
+def test_label_texts_are_read_piece_by_piece(tmp_path, monkeypatch):
+    path = tmp_path / "labels.csv"
+    path.write_text("label\n" + "0\n1\n" * 2000)
+    monkeypatch.setattr(formats, "PIECE", 7)
+    assert read_clusterings(path)[0].n_rows == 4000
+    monkeypatch.setattr(formats, "MAX_BYTES", 8006)
+    assert read_clusterings(path)[0].n_rows == 4000
+    monkeypatch.setattr(formats, "MAX_BYTES", 8005)
+    with pytest.raises(FileFormatError, match="more than 8,005 bytes of text"):
+        read_clusterings(path)
+
+
+@pytest.mark.parametrize("manifest", [
+    {"format": "x" * 10**5}, {"format": "subscape/" + "x" * 10**5},
+    {"format": "subscape/1", "arrays": {"a": {"dtype": "x" * 10**5}}, "clusterings": []},
+    {"format": "subscape/1", "arrays": {}, "clusterings": [{"prefix": "x" * 10**5,
+                                                            "n_features": 1}]},
+])  # fmt: skip
+def test_messages_do_not_repeat_all_of_a_file(tmp_path, manifest):
+    path = tmp_path / "t.subscape"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("manifest.json", json.dumps(manifest))
+        archive.writestr("a.npy", b"")
+    with pytest.raises(FileFormatError) as caught:
+        load(path)
+    assert len(str(caught.value)) < 400
+
+
+def test_a_damaged_plan_says_what_to_do(tmp_path):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    explore(X, effort="quick", folder=tmp_path / "s", random_state=0)
+    plan = tmp_path / "s" / "plan.json"
+    plan.write_text(plan.read_text()[:-20])
+    with pytest.raises(FileFormatError, match=r"plan\.json .* it is damaged; remove it and resume"):
+        explore(X, effort="quick", folder=tmp_path / "s", resume=True, random_state=0)
+    plan.unlink()
+    explore(X, effort="quick", folder=tmp_path / "s", resume=True, random_state=0)
+    assert plan.exists()
+
+
+def test_arrays_are_written_in_the_oldest_version_of_their_format(tmp_path, clustering):
+    path = tmp_path / "c.subscape"
+    save(path, clustering)
+    with zipfile.ZipFile(path) as archive:
+        starts = {archive.read(name)[:8] for name in archive.namelist() if name.endswith(".npy")}
+    assert starts == {b"\x93NUMPY\x01\x00"}

@@ -600,3 +600,17 @@ class TestTogether:
         c = write("c.csv", "0\n1\n1\n0\n")
         with pytest.raises(ShapeMismatchError, match=r"c\.csv about 4.*one table\.$"):
             read_together([a, c])
+
+
+def test_the_last_coordinate_of_an_equation_counts(tmp_path):
+    """Whoever numbers the features begins with 0, and no other line says how many there are."""
+    path = tmp_path / "cash.txt"
+    path.write_text(
+        "# Cluster: c\n# Model class: LinearEquationModel\n# \n"
+        "#  + 1.000000 * x_3 - 1.000000 * x_0 = + 0.3\nID=1\nID=2\n"
+    )
+    (clustering,) = read_clusterings(path)
+    assert clustering.n_features == 4
+    np.testing.assert_allclose(
+        np.abs(clustering.subspaces.bases[0][:, 0]), [0.5**0.5, 0, 0, 0.5**0.5], atol=1e-12
+    )

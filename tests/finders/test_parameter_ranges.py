@@ -136,3 +136,9 @@ def test_two_repeated_rows_are_two_clusters(name, rows):
         labels = OWN[name].load()().fit(table).labels_
     assert len(set(labels[:12])) == len(set(labels[12:])) == 1
     assert labels[0] != labels[-1] and labels.min() >= 0
+
+
+@pytest.mark.parametrize("number", [2**63, -(2**63), 2**64 - 1])
+def test_the_first_integer_that_c_cannot_hold_is_refused(number):
+    with pytest.raises(ValueError, match="n_init"):
+        LAC(n_clusters=2, n_init=number, max_time=0.01).fit(example_table())

@@ -1267,16 +1267,83 @@ def spelled(outcome: Any, titles: Mapping[str, str]) -> Any:
     return titles.get(outcome, "an unknown run") if isinstance(outcome, str) else digest(outcome)
 
 
+def moons() -> np.ndarray:
+    """Two crescents in two of three columns."""
+    rng = np.random.default_rng(3)
+    angle, upper = rng.uniform(0, np.pi, 160), np.arange(160) % 2 == 0
+    place = np.where(upper, np.cos(angle), 1 - np.cos(angle))
+    height = np.where(upper, np.sin(angle), 0.4 - np.sin(angle))
+    return np.column_stack([place, height, rng.normal(size=160)]) + rng.normal(0, 0.05, (160, 3))
+
+
+def answers() -> Any:
+    """A data frame of names alone, with two classes in it."""
+    import pandas as pd
+
+    rng = np.random.default_rng(4)
+    kind = rng.random(180) < 0.4
+    chance = np.where(kind[:, None], 0.85, 0.2)
+    levels = np.where(rng.random((180, 6)) < chance, "yes", "no")
+    levels[rng.random(levels.shape) < 0.03] = "perhaps"
+    return pd.DataFrame(levels, columns=[f"q{j}" for j in range(6)])
+
+
+def nested() -> np.ndarray:
+    """Three groups, the first of which has two within it, of different sizes."""
+    rng = np.random.default_rng(6)
+    group = np.repeat([0, 1, 2], [100, 60, 40])
+    X = rng.normal(size=(200, 4))
+    X[:, 0] += 14.0 * (group == 1)
+    X[:, 1] += 14.0 * (group == 2)
+    X[:55, 2] += 5.0
+    return X
+
+
+def odd() -> np.ndarray:
+    """Wrong cells, long tails, steps, a constant, gaps; a group that is far from round."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(170, 7))
+    X[:60, :2] += 5.0
+    X[:, 2] = np.exp(2.0 * X[:, 2])
+    X[:, 3] = np.round(X[:, 3] * 2)
+    X[:, 4] = 3.0
+    X[:, 5] += X[:, 6]
+    X[5, 0], X[9, 6] = -99.0, 1e9
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X
+
+
+#: Tables of studies, and how they are explored.
+STUDIED: dict[str, tuple[Callable[[], Any], dict[str, Any]]] = {
+    "views": (
+        lambda: next(iter(find("planted_views")(150, 6, n_clusters=(3, 2), random_state=1))), {}
+    ),
+    "mixed": (mixed, {}),
+    "boxes": (
+        lambda: next(iter(find("planted_axes")(160, 7, n_clusters=3, dims=3, random_state=2))), {}
+    ),
+    "moons": (moons, {}),
+    "answers": (answers, {}),
+    "nested": (nested, {}),
+    "odd": (odd, {}),
+    "noise": (lambda: np.random.default_rng(8).normal(size=(120, 5)), {}),
+    "a part": (
+        lambda: next(iter(find("planted_views")(300, 5, n_clusters=(3, 2), random_state=3))),
+        {"search_rows": 140},
+    ),
+    "known": (
+        lambda: next(iter(find("planted_views")(150, 6, n_clusters=(3, 2), random_state=1))),
+        {"given": np.arange(150) % 4, "truth": np.arange(150) % 3},
+    ),
+}  # fmt: skip
+
+
 def studied(what: str) -> Any:
     """A study: its views, what it tried, and its decisions."""
-    if what == "views":
-        X: Any = next(iter(find("planted_views")(150, 6, n_clusters=(3, 2), random_state=1)))
-    elif what == "mixed":
-        X = mixed()
-    else:
-        X, _ = find("planted_axes")(160, 7, n_clusters=3, dims=3, random_state=2)
+    make, options = STUDIED[what]
+    X = make()
     with tempfile.TemporaryDirectory() as folder:
-        study = find("explore")(X, effort="quick", folder=folder, random_state=0)
+        study = find("explore")(X, effort="quick", folder=folder, random_state=0, **options)
         made = [
             json.loads(line) for line in (Path(folder) / "decisions.jsonl").read_text().splitlines()
         ]
@@ -1306,10 +1373,20 @@ def studied(what: str) -> Any:
         "predicted": [study.predict(X, view.number) for view in study],
         "decisions": {each["decision"]: spelled(each["outcome"], titles) for each in made},
         "loaded": [each.labels for each in back],
+        **({} if what in ("views", "mixed", "boxes") else more_of(study)),
     }
 
 
-for _what in ("views", "mixed", "boxes"):
+def more_of(study: Any) -> dict[str, Any]:
+    """What a study says beside its views."""
+    kept = (
+        "near_misses", "power", "truth", "recipes", "values", "value_features", "searched_rows",
+        "shown_rows", "shape", "part_lengths",
+    )  # fmt: skip
+    return {name: digest(getattr(study, name)) for name in kept}
+
+
+for _what in STUDIED:
     add(f"studies/{_what}/all", functools.partial(studied, _what))
 
 # -- the page --------------------------------------------------------------------------------------

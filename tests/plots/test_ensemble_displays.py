@@ -67,6 +67,8 @@ class TestClusterMap:
         a = SubspaceClustering.from_labels(TRUTH, masks=np.eye(3))
         b = SubspaceClustering.from_labels(TRUTH, masks=np.eye(3)[[1, 2, 0]])
         display = ClusterMapDisplay.from_ensemble([a, a, b, b], a)
+        ax = display.plot().ax_
+        assert len(ax.get_xticks()) == len(ax.get_yticks()) == 0
         same = np.linalg.norm(display.places[0] - display.places[3])
         other = np.linalg.norm(display.places[:3, None] - display.places[6:9], axis=2)
         assert same == pytest.approx(0, abs=1e-6)

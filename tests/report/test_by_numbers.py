@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from subscape.core import SubspaceClustering
+from subscape.core.prototypes import interval_text
 from subscape.exploration.explain import FeatureFact
 from subscape.exploration.study import NearMiss, Result
 from subscape.report import cards, drawings, figures, template_context
@@ -528,3 +529,98 @@ def test_dots_per_inch(tiny, tmp_path):
     sizes = {path.stem: np.frombuffer(path.read_bytes()[16:24], ">u4").tolist() for path in paths}
     assert sizes["view-1-scatter"] == [960, 840] and sizes["map"] == [1040, 840]
     assert sizes["view-1-features"] == [2 * 340, round(200 * (1.2 + 0.22 * 3))]
+
+
+# -- limits ---------------------------------------------------------------------------------------
+
+
+def test_badges_fill_the_height_and_begin_again(tiny):
+    (view,) = tiny.views
+    scores = (1.0, 0.999, 0.998, 0.997, 0.996, 0.995)
+    views = tuple(
+        dataclasses.replace(view, number=i + 1, score=score) for i, score in enumerate(scores)
+    )
+    strip = drawings.chance_strip(dataclasses.replace(tiny, views=views), width=144, height=150)
+    # The ground is at 126, and 20 above it is free for the dots.
+    assert [mark.y for mark in strip.marks] == [12.0, 32.0, 52.0, 72.0, 92.0, 12.0]
+
+
+@pytest.fixture(scope="module")
+def wide():
+    """A view of two clusters that 60 features tell, less and less."""
+    names = tuple(f"f{j:02d}" for j in range(60))
+    study = planted_study(40, n_clusters=(2,), n_results=2)
+    (view,) = study.views
+    clustering = SubspaceClustering.from_clusters(
+        [(range(20), range(60)), (range(20, 40), range(60))], shape=(40, 60), feature_names=names
+    )
+    facts = told(*((name, 3.0 - 0.05 * j, True) for j, name in enumerate(names)))
+    loadings = np.linspace(0.9, 0.1, 60)[:, None] * [1.0, 0.5]
+    view = dataclasses.replace(
+        view, clustering=clustering, facts=(facts, facts), loadings=loadings,
+        titles=tuple(f"run {i}" for i in range(35)),
+    )  # fmt: skip
+    return dataclasses.replace(study, views=(view,), feature_names=names, shape=(40, 60))
+
+
+def test_of_many_features_the_most_telling_ones_are_shown(wide):
+    (card,) = cards.cards(wide)
+    names = list(wide.feature_names)
+    assert [name for _, name in card.relevance.names] == names[:24]
+    assert [name for _, name in card.cells.names] == names[:48]
+    assert [each.feature for each in card.loadings] == names[:12]
+    for row in card.clusters:
+        assert [line.name for line in row.features] == names[:5]
+        assert [line.name for line in row.more] == names[5:25]
+        assert row.n_hidden == 35
+    assert card.runs == [f"run {i}" for i in range(30)] and card.n_more_runs == 5
+
+
+def test_what_is_unknown_of_a_feature_fills_the_line(tiny):
+    line = cards._line(FeatureFact("age", 1.0, True, low=1.0, high=np.nan))
+    assert (line.text, line.is_level, line.effect, line.imputed) == ("unknown", False, "", "")
+    assert (line.begin, line.end, line.all_begin, line.all_end) == (0.0, 0.0, 0.0, 100.0)
+
+
+def test_intervals_are_said_from_low_to_high():
+    line = cards._line(FeatureFact("age", 1.0, True, 2.0, 5.0, 0.0, 10.0))
+    assert line.text == interval_text(2.0, 5.0) != interval_text(5.0, 2.0)
+    assert (line.begin, line.end, line.all_begin, line.all_end) == (20.0, 50.0, 0.0, 100.0)
+
+
+def test_features_of_little_weight_are_no_part_of_a_direction():
+    names = ("a", "b", "c")
+    weights = np.array([np.sqrt(1 - 0.16**2 - 0.14**2), -0.16, 0.14])
+    assert [part[0::2] for part in drawings.direction(names, weights)] == [("+", "a"), ("−", "b")]
+    # Of many alike all count that have half of the largest weight.
+    many = drawings.direction([f"x{j}" for j in range(100)], np.r_[np.ones(99), 0.4], most=100)
+    assert [name for *_, name in many] == [f"x{j}" for j in range(99)]
+
+
+def test_badges_beside_each_other_stand_on_one_line(tiny):
+    (view,) = tiny.views
+    for apart, known in ((0.25, [12.0, 12.0]), (0.15, [12.0, 32.0])):
+        views = tuple(
+            dataclasses.replace(view, number=i + 1, score=1.0 - i * apart) for i in range(2)
+        )
+        strip = drawings.chance_strip(dataclasses.replace(tiny, views=views), width=144)
+        # A hundredth of the score takes one of the width; badges are 20 wide.
+        assert strip.marks[0].x - strip.marks[1].x == pytest.approx(100 * apart)
+        assert [mark.y for mark in strip.marks] == known
+
+
+def test_a_tall_map_is_scaled_by_its_height(tiny):
+    (a, b, *_) = tiny.results
+    tall = (dataclasses.replace(a, x=0.0, y=0.0), dataclasses.replace(b, x=1.0, y=10.0))
+    drawn = drawings.results_map(dataclasses.replace(tiny, results=tall), width=560, height=400)
+    spots = {dot.result.name: (dot.x, dot.y) for dot in drawn.dots}
+    (x0, y0), (x1, y1) = spots[a.name], spots[b.name]
+    # 330 of the height for a span of 10; up is up.
+    assert (x1 - x0, y1 - y0) == pytest.approx((33.0, -330.0))
+
+
+def test_views_that_were_found_are_not_marked_as_asked_for(tiny):
+    (card,) = cards.cards(tiny)
+    assert not card.is_asked and cards.asked_card(tiny) is None
+    asked = cards.asked_card(dataclasses.replace(tiny, asked=tiny.views[0]))
+    assert asked.is_asked and not asked.is_honest

@@ -186,3 +186,25 @@ class TestOtherFinders:
         text = answer(dataclasses.replace(study, results=results))
         assert "k-means, in all features at once, found this grouping too" in text
         assert "mixture did not" in text
+
+
+def test_the_tree_of_a_view_leaves_room_for_what_stands_behind_it(merged_study):
+    drawn = view_tree(merged_study[1])
+    assert drawn.width == 300.0 and drawn.height == 20.0 * merged_study[1].n_clusters
+    assert [y for y, _ in drawn.leaves] == [10.0 + 20 * i for i in range(len(drawn.leaves))]
+    ends = [float(x) for path in drawn.paths for x in re.findall(r"H([0-9.]+)V", path)]
+    assert max(ends) == pytest.approx(300 / 1.15, abs=0.06)
+
+
+def test_a_branch_begins_in_the_middle_of_what_it_merged(merged_study):
+    view = merged_study[1]
+    merges = tuple(
+        dataclasses.replace(view.merges[0], first=a, second=b, n_clusters=n, lost=lost)
+        for a, b, n, lost in ((0, 1, 3, 0.1), (0, 2, 2, 0.2))
+    )
+    drawn = view_tree(dataclasses.replace(view, merges=merges), width=115.0)
+    height = {k: y for y, k in drawn.leaves}
+    first, second, *_ = (re.findall(r"[0-9.]+", path) for path in drawn.paths)
+    assert [float(first[1]), float(first[3])] == [height[0], height[1]]
+    assert float(second[1]) == pytest.approx((height[0] + height[1]) / 2)
+    assert float(second[3]) == height[2]

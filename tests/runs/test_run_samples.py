@@ -19,6 +19,7 @@ from subscape.core import SubspaceClustering
 from subscape.datasets import planted_axes
 from subscape.finders import SSPC
 from subscape.runs import RunStore, Task, run_all
+from subscape.runs.samples import frame_library
 from subscape.tables import Table
 from subscape.validation import resampling_stability
 
@@ -230,3 +231,10 @@ def test_runs_kept_before_labels_were_carried_are_not_taken(tmp_path, monkeypatc
         run_all(tasks, tmp_path)
     assert [run.is_restored for run in run_all(tasks, tmp_path)] == [False, True, True]
     assert len(RunStore(tmp_path)) == 4
+
+
+def test_pipelines_get_frames_whose_columns_have_names():
+    frame = pd.DataFrame({"a": [1.0], "b": [2.0]})
+    assert frame_library(frame) == "pandas" and frame_library(pl.DataFrame(frame)) == "polars"
+    assert frame_library(frame.rename(columns={"b": 1})) is None
+    assert frame_library(frame["a"]) is None and frame_library(np.eye(2)) is None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import warnings
 from functools import partial
 
@@ -302,3 +303,9 @@ def test_fingerprint_of_a_sparse_table_is_that_of_its_values():
     csr = sparse.csr_array(dense)
     assert fingerprint(csr) == fingerprint(sparse.csr_array(sparse.coo_array(dense)))
     assert fingerprint(csr) != fingerprint(csr * 2)
+
+
+def test_a_run_says_how_long_it_took():
+    began = time.perf_counter()
+    (run,) = run_all([Task(LAC(n_clusters=3), X, seed=4)])
+    assert 0 < run.seconds <= time.perf_counter() - began

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import time
 import tokenize
 import warnings
 import zipfile
@@ -12,7 +13,7 @@ import zlib
 import numpy as np
 import pyarrow as pa
 import pytest
-from pyarrow import parquet
+from pyarrow import feather, parquet
 
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.tables.readers import boundary, delimited
@@ -24,7 +25,9 @@ from subscape.tables.readers.boundary import (
     printable,
     probed,
 )
+from subscape.tables.readers.compression import PIECE, _Limited, open_bytes
 from subscape.tables.table import Table
+from subscape.testing.damage import crafted, outcome
 
 FAULTS = [
     tokenize.TokenError("EOF in multi-line statement"), zlib.error("invalid block"),
@@ -232,3 +235,100 @@ def test_wide_files_are_read_in_parts(tmp_path, monkeypatch):
         np.testing.assert_array_equal(
             part.to_numpy(nominal="onehot"), whole.to_numpy(nominal="onehot")
         )
+
+
+def test_limits_on_the_cells_of_what_unpacks():
+    limits = Limits(ratio=200, table=1600)
+    limits.check_cells(100, 1, "t")  # 1600 bytes are always allowed
+    limits.check_cells(12_500, 1000, "t")  # 200 times the size of the file
+    with pytest.raises(FileFormatError, match=r"t \(1,000 bytes\) unpacks to 12,501 cells"):
+        limits.check_cells(12_501, 1000, "t")
+    Limits.lifted().check_cells(10**15, 1, "t")
+
+
+@pytest.mark.parametrize("row", [b"1,2\n", b"1;2\n", b"1\t2\n", b"1|2\n", b"1 2\n"])
+def test_a_table_may_take_much_more_than_its_text(tmp_path, row):
+    """The text is within the limits, the table of numbers is not."""
+    path = tmp_path / "t.csv.gz"
+    path.write_bytes(gzip.compress(b"a" + row[1:2] + b"b\n" + row * 20_000, mtime=0))
+    size = path.stat().st_size
+    assert 200 * size < 16 * 2 * 20_000  # below 64 MB the text itself is always allowed
+    with pytest.raises(FileFormatError, match="cells or more, which take"):
+        Table.read(path, limits=Limits(table=1000))
+    assert Table.read(path).shape == (20_000, 2)
+
+
+def test_whoever_asks_for_all_of_a_bomb_gets_no_more_than_is_honest(tmp_path):
+    path = tmp_path / "t.gz"
+    path.write_bytes(gzip.compress(bytes(10**6), mtime=0) * 50)
+    limits = Limits(unpacked=4 << 20)
+    with open_bytes(path, limits) as file, pytest.raises(FileFormatError, match="times its size"):
+        file.read()
+    stream = Counted()
+    limited = _Limited(stream, 1, "t", "gzip", limits)
+    with pytest.raises(FileFormatError, match="times its size"):
+        io.BufferedReader(limited, 1 << 20).read(1 << 30)
+    assert stream.given <= (4 << 20) + PIECE
+
+
+class Counted:
+    """An endless stream that counts what it gave."""
+
+    given = 0
+
+    def read(self, n):
+        self.given += n
+        return bytes(n)
+
+
+@pytest.mark.parametrize("write", ["parquet", "feather"])
+def test_zeros_in_files_of_arrow(tmp_path, write):
+    path, table = tmp_path / "t.bin", pa.table({"a": np.zeros(500_000), "b": np.zeros(500_000)})
+    if write == "parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path, compression="zstd")
+    with pytest.raises(FileFormatError, match=r"unpacks to 1,000,000 cells|unpacks to \d+,\d+ cel"):
+        Table.read(path, limits=Limits(table=1000))
+    assert Table.read(path).shape == (500_000, 2)
+
+
+def test_feather_files_are_refused_before_all_of_them_is_unpacked(tmp_path, monkeypatch):
+    path = tmp_path / "t.feather"
+    table = pa.table({"a": np.zeros(500_000), "b": np.zeros(500_000)})
+    feather.write_feather(table, path, compression="zstd", chunksize=1000)
+    seen = []
+    check = Limits.check_cells
+    monkeypatch.setattr(
+        Limits, "check_cells", lambda self, *given: (seen.append(given[0]), check(self, *given))[1]
+    )
+    with pytest.raises(FileFormatError):
+        Table.read(path, limits=Limits(table=16 * 10_000, ratio=1.0))
+    assert seen[:2] == [2000, 4000] and max(seen) < 100_000
+
+
+def test_bombs_of_blanks_are_refused_before_any_row_is_read(tmp_path, monkeypatch):
+    path = tmp_path / "t.txt.gz"
+    path.write_bytes(gzip.compress(b"a b\n" + b"1 2\n" * 200_000, mtime=0))
+    monkeypatch.setattr(delimited, "_lines", None)
+    with pytest.raises(FileFormatError, match="cells or more"):
+        Table.read(path, limits=Limits(table=16 * 100_000))
+
+
+def test_stated_features_take_memory_too():
+    limits = Limits(table=1000)
+    limits.check_shape(10, 500, 2, "t")
+    with pytest.raises(FileFormatError, match=r"t states 501 features.*Limits\.lifted"):
+        limits.check_shape(10, 501, 2, "t")
+    Limits.lifted().check_shape(10, 501, 2, "t")
+    with pytest.raises(FileFormatError, match=r"t states 1,001 features"):
+        limits.check_shape(10, 1001, 0, "t")
+
+
+@pytest.mark.parametrize("file", crafted(), ids=lambda file: file.name)
+def test_files_that_lie_are_read_or_refused(tmp_path, file):
+    began = time.process_time()
+    assert outcome(file, file.content, tmp_path) == (
+        "read" if file.name == "line.csv" else "refused"
+    )
+    assert time.process_time() - began < 5

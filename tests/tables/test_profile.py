@@ -10,6 +10,7 @@ from hypothesis.extra import numpy as hnp
 from scipy import sparse
 from tests.tables.tables import mixed
 
+from subscape.tables import profile
 from subscape.tables.columns import Column, parse_dates, parse_numbers
 from subscape.tables.table import Table
 
@@ -139,3 +140,9 @@ def test_not_a_date(text):
 def test_dates_with_and_without_zone():
     days = parse_dates(["1970-01-01T01:00:00+01:00", "1969-12-31", "1970-01-01 06:00"])
     np.testing.assert_array_equal(days, [0.0, -1.0, 0.25])
+
+
+def test_of_large_tables_every_so_many_rows_are_looked_at():
+    cells = profile.BLOCK_CELLS
+    assert profile.step_for((10, 3)) == profile.step_for((cells, 1)) == 1
+    assert profile.step_for((cells, 7)) == 7

@@ -13,6 +13,7 @@ import pytest
 from pyarrow import parquet
 from scipy import sparse
 
+from subscape.core.errors import SubscapeError
 from subscape.tables.readers import sources as readers
 from subscape.tables.table import Table
 
@@ -391,3 +392,13 @@ def test_a_frame_with_repeated_names_gets_numbers_and_says_so():
     np.testing.assert_array_equal(table.values("x (2)"), [2.5, 4.5, 6.0])
     assert any("occurred more than once and got a number: 'x (2)'" in n for n in table.notes)
     assert list(frame.columns) == ["x", "x", "y"]
+
+
+def test_layers_are_for_anndata_only(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n3,4\n")
+    for options in ({"layer": "counts"}, {"use_rep": "X_pca"}):
+        with pytest.raises(SubscapeError, match="layer and use_rep are for AnnData only"):
+            Table.read(path, **options)
+        with pytest.raises(SubscapeError, match="layer and use_rep are for AnnData only"):
+            Table.read(np.eye(3), **options)

@@ -455,3 +455,11 @@ def test_ties_go_to_most_clusters_if_all_of_them_come_back():
     assert most_stable(values * np.nan, draws, clusters, everything) is None
     noisy = draws + np.array([[0.2], [-0.2], [0.2], [-0.2]])
     assert most_stable(values, noisy, clusters, everything) == 4
+
+
+def test_each_part_of_a_split_has_a_row():
+    for share, known in ((0.001, 1), (0.5, 5), (0.999, 9)):
+        [(learning, test)] = splits((10, 4), 1, share=share, random_state=0)
+        assert (len(learning.rows), len(test.rows)) == (known, 10 - known)
+    [(learning, test)] = splits((2, 4), 1, share=0.9, random_state=0)
+    assert len(learning.rows) == len(test.rows) == 1

@@ -56,3 +56,14 @@ def test_two_groups_are_parted(n_columns):
 def test_tables_too_small_or_constant_say_nothing():
     assert split_test(np.ones((50, 3))).p_value == 1.0
     assert split_test(np.arange(10.0)[:, None]).p_value == 1.0
+
+
+def test_probabilities_between_and_beyond_the_tabled_ones():
+    for size, p in zip(DIPS, PROBABILITIES, strict=True):
+        assert dip_p_value(size / 10, 100) == pytest.approx(p)
+    last, least = DIPS[-1], PROBABILITIES[-1]
+    for further in (0.1, 0.5):
+        known = least * np.exp(-8 * ((last + further) ** 2 - last**2))
+        assert dip_p_value((last + further) / 20, 400) == pytest.approx(known)
+    between = np.sqrt(PROBABILITIES[0] * PROBABILITIES[1])
+    assert dip_p_value((DIPS[0] + DIPS[1]) / 20, 100) == pytest.approx(between)

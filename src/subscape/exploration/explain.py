@@ -533,4 +533,6 @@ def shown_values(
     names = [name for name in table.numeric_names if name in wanted]
     part = table.X[rows][:, [place[name] for name in names]]
     values = part.toarray() if sparse.issparse(part) else np.asarray(part)
-    return tuple(names), np.asarray(values, dtype=np.float32).astype(np.float64)
+    # The digits of single precision are enough for pictures; its range is not, for all tables.
+    digits, powers = np.frexp(np.asarray(values, dtype=np.float64))
+    return tuple(names), np.ldexp(digits.astype(np.float32).astype(np.float64), powers)

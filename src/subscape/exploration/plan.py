@@ -309,7 +309,10 @@ def check_plan(
         before = json.loads(path.read_text())
         changed = [words for part, words in PARTS.items() if before[part] != now[part]]
     except (ValueError, KeyError, TypeError):
-        raise FileFormatError(f"{path} is not the plan of a study") from None
+        raise FileFormatError(
+            f"{path} is not the plan of a study: it is damaged; remove it and resume, with the "
+            "same table and options"
+        ) from None
     if changed:
         raise SubscapeError(
             f"the study in {folder} can't be resumed: {', and '.join(changed)}; choose another "

@@ -34,6 +34,8 @@ FORMAT = "subscape/1"
 
 #: A file whose contents would be larger than this is refused unless ``max_bytes`` is raised.
 MAX_BYTES = 4 * 2**30
+#: Letters of what a file holds that are repeated in a message.
+MOST_SAID = 200
 
 #: What is kept of prototypes beside the clustering itself.
 PROTOTYPE_ARRAYS = (
@@ -261,7 +263,7 @@ def sound(name: str) -> Iterator[None]:
         if error.__cause__ is None:
             raise
         raise FileFormatError(
-            f"{name} is damaged or truncated: {error.__cause__!r}; make it anew"
+            f"{name} is damaged or truncated: {repr(error.__cause__)[:MOST_SAID]}; make it anew"
         ) from error.__cause__
 
 
@@ -354,17 +356,18 @@ def _unpack(archive: zipfile.ZipFile, name: str, max_bytes: int, limits: Limits)
     except FileFormatError:
         raise
     except (KeyError, IndexError, TypeError, ValueError, OverflowError, AttributeError) as error:
-        raise FileFormatError(f"{name} is damaged: {error}") from None
+        raise FileFormatError(f"{name} is damaged: {str(error)[:MOST_SAID]}") from None
     return Contents(clusterings, manifest, arrays, manifest["clusterings"])
 
 
 def _check_manifest(manifest: Any, name: str) -> None:
     stated = manifest.get("format") if isinstance(manifest, dict) else None
     if not isinstance(stated, str) or not stated.startswith("subscape/"):
-        raise FileFormatError(f"{name} is not a .subscape file: its format is {stated!r}")
+        said = repr(stated)[:MOST_SAID]
+        raise FileFormatError(f"{name} is not a .subscape file: its format is {said}")
     if stated != FORMAT:
         raise FileFormatError(
-            f"{name} has format {stated}, this version reads {FORMAT}; update subscape"
+            f"{name} has format {stated[:MOST_SAID]}, this version reads {FORMAT}; update subscape"
         )
     for key, kind in (("arrays", dict), ("clusterings", list)):
         if not isinstance(manifest.get(key), kind):

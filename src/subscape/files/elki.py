@@ -23,7 +23,7 @@ from subscape.core.memberships import Memberships
 from subscape.core.oriented import OrientedSubspaces
 from subscape.core.subspaces import AxisSubspaces, Subspaces
 from subscape.core.types import FloatArray, IndexArray
-from subscape.tables.readers.boundary import DEFAULT
+from subscape.tables.readers.boundary import DEFAULT, Limits
 
 from .drafts import Draft
 
@@ -86,7 +86,9 @@ def is_elki(text: str) -> bool:
     return bool(_BLOCK.search(text))
 
 
-def parse_elki(texts: Sequence[tuple[str, str]], source: str) -> list[Draft]:
+def parse_elki(
+    texts: Sequence[tuple[str, str]], source: str, limits: Limits = DEFAULT
+) -> list[Draft]:
     """The clustering in the (file name, text) pairs of a result."""
     whole = "\n".join(text for _, text in texts)
     blocks = [block for name, text in texts for block in _blocks(text, name)]
@@ -99,8 +101,8 @@ def parse_elki(texts: Sequence[tuple[str, str]], source: str) -> list[Draft]:
     n_rows = int(table[1]) if table else max(distinct, default=first) + 1 - first
     width = max(block.width for block in blocks)
     n_features = int(table[2]) if table else width
-    DEFAULT.check_shape(n_rows, n_features, len(clusters), source)
-    subspaces = _subspaces(clusters, n_features, source)
+    limits.check_shape(n_rows, n_features, len(clusters), source)
+    subspaces = _subspaces(clusters, n_features, source, limits)
     settings = {
         key: found[1]
         for key in ("algorithm", "dbc.in")
@@ -188,7 +190,9 @@ def _checked(block: _Block) -> _Block:
     return block
 
 
-def _subspaces(blocks: list[_Block], n_features: int, source: str) -> Subspaces | None:
+def _subspaces(
+    blocks: list[_Block], n_features: int, source: str, limits: Limits
+) -> Subspaces | None:
     ways = sorted({block.speaks_in for block in blocks} - {""})
     if len(ways) > 1:
         raise FileFormatError(
@@ -207,10 +211,10 @@ def _subspaces(blocks: list[_Block], n_features: int, source: str) -> Subspaces 
     if silent and ways != ["dims"]:
         raise FileFormatError(f"{source}: no subspace is given for {listing(silent)}")
     if ways == ["dims"]:
-        return _axis(blocks, n_features)
+        return _axis(blocks, n_features, limits)
     if ways == ["equations"]:
         used = max(max(equation) + 1 for b in blocks for equation in b.equations)
-        bases = [_normals(block, max(n_features, used)) for block in blocks]
+        bases = [_normals(block, max(n_features, used), limits) for block in blocks]
         return OrientedSubspaces(bases, orthonormalize=True)
     weak = all("Weak Eigenvectors" in block.matrices for block in blocks)
     key = "Weak Eigenvectors" if weak else "Strong Eigenvectors"
@@ -228,18 +232,18 @@ def _rounded(bases: list[FloatArray]) -> bool:
     )
 
 
-def _axis(blocks: list[_Block], n_features: int) -> AxisSubspaces:
+def _axis(blocks: list[_Block], n_features: int, limits: Limits) -> AxisSubspaces:
     dims = [block.dims for block in blocks]
     least = max(int(d.max()) + 1 for d in dims if d is not None)
-    DEFAULT.check_shape(1, least, len(blocks), blocks[0].source)
+    limits.check_shape(1, least, len(blocks), blocks[0].source)
     masks = np.zeros((len(blocks), max(n_features, least)), bool)
     for k, relevant in enumerate(dims):
         masks[k, slice(None) if relevant is None else relevant] = True
     return AxisSubspaces(masks)
 
 
-def _normals(block: _Block, n_features: int) -> FloatArray:
-    DEFAULT.check_shape(1, n_features, 8 * len(block.equations), block.source)
+def _normals(block: _Block, n_features: int, limits: Limits) -> FloatArray:
+    limits.check_shape(1, n_features, 8 * len(block.equations), block.source)
     normals = np.zeros((n_features, len(block.equations)))
     for j, equation in enumerate(block.equations):
         for feature, value in equation.items():

@@ -28,7 +28,7 @@ from subscape.core.subspaces import AxisSubspaces, WeightedSubspaces
 from subscape.core.types import BoolArray
 from subscape.tables.readers.arrays import check_npy
 from subscape.tables.readers.boundary import DEFAULT, Limits, guarded
-from subscape.tables.readers.compression import open_bytes
+from subscape.tables.readers.compression import PIECE, open_bytes
 from subscape.tables.readers.dialect import decode, detect_encoding
 
 from .archive import MAX_BYTES, read_archive, save
@@ -249,7 +249,7 @@ def _read_folder(folder: Path, limits: Limits) -> list[Draft]:
     texts = [(f"{folder.name}/{f.name}", _text(f, limits)) for f in files]
     if not any(is_elki(text) for _, text in texts):
         raise FileFormatError(f"the folder {folder} holds no result of ELKI; give a file")
-    return parse_elki(texts, source)
+    return parse_elki(texts, source, limits)
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
@@ -274,18 +274,23 @@ def _read_file(
     if not text.strip():
         raise FileFormatError(f"{source.name} is empty")
     if format == "elki" or (format is None and is_elki(text)):
-        return parse_elki([(source.name, text)], source.name)
+        return parse_elki([(source.name, text)], source.name, limits)
     listed = is_opensubspace(text) or {".true", ".clu"} & set(source.suffixes)
     if format == "opensubspace" or (format is None and listed):
-        return parse_opensubspace(text, source.name, n_features)
+        return parse_opensubspace(text, source.name, n_features, limits)
     return parse_labels(text, source.name)
 
 
 def _text(path: Path, limits: Limits) -> str:
+    # Piece by piece: a read of all that is allowed would ask for as many addresses at once.
+    pieces = bytearray()
     with open_bytes(path, limits) as stream:
-        content = stream.read(MAX_BYTES + 1)
-    if len(content) > MAX_BYTES:
-        raise FileFormatError(f"{path.name} holds more than {MAX_BYTES:,} bytes of text")
+        while piece := stream.read(PIECE):
+            pieces += piece
+            if len(pieces) > MAX_BYTES:
+                raise FileFormatError(f"{path.name} holds more than {MAX_BYTES:,} bytes of text")
+    content = bytes(pieces)
+    del pieces
     if b"\0" in content[:4096] and not content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise FileFormatError(
             f"{path.name} is not a clustering: neither .subscape, labels (text or NPY), nor a "

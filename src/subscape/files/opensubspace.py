@@ -21,7 +21,7 @@ from subscape.core.errors import DroppedClusterWarning, FileFormatError, count
 from subscape.core.memberships import Memberships
 from subscape.core.subspaces import AxisSubspaces
 from subscape.core.types import BoolArray, IntArray
-from subscape.tables.readers.boundary import DEFAULT
+from subscape.tables.readers.boundary import DEFAULT, Limits
 
 from .drafts import Draft
 
@@ -52,7 +52,9 @@ def is_opensubspace(text: str) -> bool:
     return bool(_HEADER.match(text) or re.search(r"^SC_\d+:\s*\[", text, re.MULTILINE))
 
 
-def parse_opensubspace(text: str, source: str, n_features: int | None = None) -> list[Draft]:
+def parse_opensubspace(
+    text: str, source: str, n_features: int | None = None, limits: Limits = DEFAULT
+) -> list[Draft]:
     """The clustering in a text; ``n_features`` helps where no header says it."""
     lines = [_Line(i, line.strip()) for i, line in enumerate(text.splitlines(), 1)]
     lines = [line for line in lines if line.text]
@@ -78,16 +80,18 @@ def parse_opensubspace(text: str, source: str, n_features: int | None = None) ->
             "two files?"
         )
     rows = int(stated_rows[1]) if stated_rows else None
-    return [_draft(_inhabited(clusters, source), widths.pop(), rows, source)]
+    return [_draft(_inhabited(clusters, source), widths.pop(), rows, source, limits)]
 
 
-def _draft(clusters: list[_Cluster], n_features: int, n_rows: int | None, source: str) -> Draft:
+def _draft(
+    clusters: list[_Cluster], n_features: int, n_rows: int | None, source: str, limits: Limits
+) -> Draft:
     least = max((int(cluster.rows.max()) + 1 for cluster in clusters), default=1)
     if n_rows is not None and n_rows < least:
         raise FileFormatError(
             f"{source} speaks of row {least - 1} (counted from 0), but its header of ROWS={n_rows}"
         )
-    DEFAULT.check_shape(n_rows or least, n_features, len(clusters), source)
+    limits.check_shape(n_rows or least, n_features, len(clusters), source)
     masks = np.array([c.mask for c in clusters], bool).reshape(len(clusters), n_features)
     return Draft(
         source,

@@ -261,7 +261,7 @@ def crafted() -> list[Specimen]:
         "wide.csv": ",".join(f"c{j}" for j in range(60_000)).encode() + b"\n",
         "quotes.csv": b"a,b\n" + b'"' * 500_001 + b"\n1,2\n",
         "nulls.csv": b"a,b\n1,2\n" + b"\0" * 1_000_000,
-        "rows.arff": b"@relation r\n@attribute a real\n@data\n{999999999999 1}\n",
+        "sparse.arff": b"@relation r\n@attribute a real\n@data\n{999999999999 1}\n",
         "many.arff": b"@relation r\n" + b"@attribute a real\n" * 50_000 + b"@data\n",
         "bomb.gz": gzip.compress(b"1,2\n" * 25_000_000, 9, mtime=0),
         "bomb.bz2": bz2.compress(b"0" * 100_000_000),
@@ -270,6 +270,20 @@ def crafted() -> list[Specimen]:
         "minus.npy": _npy((-1, 3)),
         "overflow.npy": _npy((2**40, 2**40)),
         "object.npy": _npy((2, 2), "|O"),
+        # Packed as tightly as can be: as large as is allowed by the file, and tables beyond it.
+        "rows.gz": _gzipped(b"1,2\n", 1000),
+        "blanks.gz": _gzipped(b"1 2\n", 1000),
+        "zeros.gz": _gzipped(b"\0", 1000),
+        "letters.gz": _gzipped(b"x", 1000),
+        "commas.gz": _gzipped(b",", 1000),
+        "lines.gz": _gzipped(b"\n", 1000),
+        "quote.gz": gzip.compress(b'a,b\n"', mtime=0) + _gzipped(b"x", 1000),
+        "rows.arff": gzip.compress(b"@relation r\n@attribute a real\n@data\n", mtime=0)
+        + _gzipped(b"1\n", 1000),
+        "zeros.parquet": _zeros("parquet"),
+        "zeros.feather": _zeros("feather"),
+        "locked.zip": _restated(_zipped({"t.csv": b"a,b\n1,2\n3,4\n"}), 6, 1),
+        "packing.zip": _restated(_zipped({"t.csv": b"a,b\n1,2\n3,4\n"}), 8, 97),
     }
     deep = "[" * 100_000 + "]" * 100_000
     clusterings = {
@@ -280,6 +294,14 @@ def crafted() -> list[Specimen]:
         "huge.elki": b"# Cluster: a\n# Subspace: Dimensions: [1, 99999999999999]\nID=1\n",
         "labels.csv": b"label\n" + b"9" * 1000 + b"\n1\n",
         "wide.true": b"DIM=3;\n" + b"1 " * 2_000_000 + b"\n",
+        "features.elki": b"# Cluster: a\n# Subspace: Dimensions: [1000000000]\nID=1\n",
+        "labels.gz": gzip.compress(b"label\n", mtime=0) + _gzipped(b"1\n", 1000),
+        "clusters.gz": gzip.compress(b"DIM=3;\n", mtime=0) + _gzipped(b"1 0 1 1 0 \n", 1000),
+        "zeros.csv": _gzipped(b"\0", 1000),
+        "locked.subscape": _restated(_zipped({"manifest.json": b"{}"}), 6, 1),
+        "packing.subscape": _restated(_zipped({"manifest.json": b"{}"}), 8, 97),
+        "text.subscape": _zipped({"manifest.json": b'{"format": "' + b"x" * 10**6 + b'"}'}),
+        "digits.subscape": _zipped({"manifest.json": b"[" + b"9" * 10**6 + b"]"}),
     }
     found = [Specimen(name, content, Table.read) for name, content in tables.items()]
     for name, content in clusterings.items():
@@ -300,3 +322,35 @@ def _zipped(parts: dict[str, bytes]) -> bytes:
         for name, content in parts.items():
             archive.writestr(name, content)
     return sink.getvalue()
+
+
+def _gzipped(unit: bytes, megabytes: int) -> bytes:
+    """A text of so many megabytes: gzip files behind each other are one."""
+    return gzip.compress((unit * 10**6)[: 10**6], 9, mtime=0) * megabytes
+
+
+def _zeros(kind: str) -> bytes:
+    """A gigabyte of zeros in a file of arrow."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    sink, piece = io.BytesIO(), pa.table({"a": np.zeros(5_000_000)})
+    if kind == "parquet":
+        with parquet.ParquetWriter(sink, piece.schema, compression="zstd") as file:
+            for _ in range(25):
+                file.write_table(piece)
+    else:
+        options = pa.ipc.IpcWriteOptions(compression="zstd")
+        with pa.ipc.new_file(sink, piece.schema, options=options) as file:
+            for _ in range(25):
+                file.write_table(piece)
+    return sink.getvalue()
+
+
+def _restated(content: bytes, place: int, value: int) -> bytes:
+    """A ZIP archive of one file whose headers say something else: flags (6) or packing (8)."""
+    found = bytearray(content)
+    for start, shift in ((b"PK\3\4", 0), (b"PK\1\2", 2)):
+        at = found.find(start) + place + shift
+        found[at : at + 2] = value.to_bytes(2, "little")
+    return bytes(found)

@@ -437,3 +437,10 @@ def test_error_of_the_clustering_against_truth_is_small_with_many_clusters():
     X, truth = planted_axes(1500, 20, n_clusters=15, dims=5, random_state=0)
     finder = SSPC(15, n_init=3, random_state=0).fit(X)
     assert clustering_error(truth, finder.clustering_) <= 0.01
+
+
+def test_a_row_on_the_threshold_adds_to_no_cluster():
+    Z = np.array([[0.5, 9.0], [1.0, 0.0], [2.0, 0.0]])
+    dims = np.array([[True, False], [False, False]])
+    labels = best_gain(Z, np.zeros((2, 2)), dims, np.ones(2))
+    assert labels.tolist() == [0, -1, -1]

@@ -12,6 +12,7 @@ from scipy.stats import multivariate_normal
 
 from subscape.core.errors import DroppedClusterWarning, SubscapeError
 from subscape.finders import HDDC, MFA, MPPCA
+from subscape.finders.mixtures import base as mixture_base
 from subscape.finders.mixtures.base import MissingRows, PlainRows, maximise, start_labels
 from subscape.finders.mixtures.components import (
     FactorModel,
@@ -407,3 +408,9 @@ def test_numbers_and_models_that_are_none_are_refused():
         HDDC(2, model=["foo"]).fit(X)
     with pytest.raises(SubscapeError, match="n_clusters=30 is more than the 20 rows"):
         MPPCA([2, 30]).fit(X)
+
+
+def test_components_without_rows_are_dropped_but_never_all_of_them():
+    least = mixture_base.LEAST_ROWS
+    assert mixture_base._enough(np.array([least, 0.0, 3 * least])).tolist() == [0, 2]
+    assert mixture_base._enough(least * np.array([0.2, 0.9, 0.1])).tolist() == [1]

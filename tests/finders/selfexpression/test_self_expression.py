@@ -24,6 +24,7 @@ from subscape.finders.selfexpression.lsr import regression, ridge_coefficients
 from subscape.finders.selfexpression.ssc import Room, pursuit
 from subscape.finders.selfexpression.tsc import likeness
 from subscape.measures import adjusted_rand_score, clustering_error
+from subscape.parallel.progress import Watch
 
 ALL = [SSC, EnSC, LSR, TSC]
 
@@ -142,7 +143,30 @@ def test_groups_of_places_by_either_k_means(n):
     rng = np.random.default_rng(0)
     truth = rng.integers(3, size=n)
     places = np.eye(3)[truth] + 0.05 * rng.normal(size=(n, 3))
-    assert graphs.same_parts(graphs.parts(places, 3, 10, rng), truth)
+    assert graphs.same_parts(graphs.parts(places, 3, 10, rng, Watch()), truth)
+
+
+@pytest.mark.parametrize("n", [40, 4000])
+def test_many_starts_of_k_means_end_with_the_time(n):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=n)
+    places = np.eye(3)[truth] + 0.05 * rng.normal(size=(n, 3))
+    watch = Watch(max_time=1e-9)
+    assert graphs.same_parts(graphs.parts(places, 3, 10**9, rng, watch), truth)
+    assert watch.was_cut
+
+
+def test_starts_are_counted_and_the_best_of_all_is_kept():
+    asked, spreads = [], iter([3.0, 1.0, 1.0, 2.0])
+
+    def some(number, done):
+        asked.append((number, done))
+        return next(spreads), np.array([done])
+
+    n = graphs.STARTS_AT_ONCE
+    best = graphs._best_start(some, 3 * n + 1, Watch())
+    assert asked == [(n, 0), (n, n), (n, 2 * n), (1, 3 * n)]
+    assert best.tolist() == [n]
 
 
 def test_parts_are_the_same_only_if_all_rows_agree():
@@ -225,7 +249,7 @@ def test_few_rows_by_themselves_are_no_cluster():
     )
     rng = np.random.default_rng(0)
     found = graphs.spectrum(sparse.csr_array(blocks), 3, 0.1, rng)
-    labels = graphs.parts(found.vectors, 3, 10, rng)
+    labels = graphs.parts(found.vectors, 3, 10, rng, Watch())
     assert len({tuple(labels[s : s + 30]) for s in (0, 30, 60)}) == 3
     assert all(len(set(labels[s : s + 30])) == 1 for s in (0, 30, 60))
 

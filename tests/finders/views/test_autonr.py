@@ -264,3 +264,11 @@ def test_same_bits_for_any_number_of_jobs(n_jobs):
     two = AutoNR(random_state=0, n_jobs=n_jobs).fit(X)
     np.testing.assert_array_equal(one.label_matrix_, two.label_matrix_)
     np.testing.assert_array_equal(one.rotation_, two.rotation_)
+
+
+def test_where_no_step_helps_views_of_these_sizes_are_searched_once():
+    X = np.ascontiguousarray(planted_views(120, 4, n_clusters=(3, 2), random_state=0).X)
+    growth, asked = Growth(X, ViewCode(X), 2, 20, 4, 1), []
+    growth.searched = lambda state, *rest: asked.append(state.sizes)
+    state, taken = growth.run(np.random.SeedSequence(0), Watch(), 1)
+    assert taken and asked == [state.sizes]

@@ -6,6 +6,7 @@ Nothing here is a dense array of all rows by all rows, but for graphs of at most
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from subscape.arrays.kmeans_starts import kmeans_labels
 from subscape.core.types import FloatArray, IndexArray
+from subscape.parallel.progress import Watch
 from subscape.parallel.threads import one_thread
 
 #: Graphs up to this size are decomposed directly, larger ones by iteration.
@@ -25,6 +27,8 @@ EXACT_UP_TO = 300
 #: Up to so many rows times groups k-means is done by a kernel, beyond by scikit-learn, which takes
 #: longer to begin but less for each row.
 FEW_CELLS = 5000
+#: After so many starts of k-means the clock is looked at; their labels are in memory together.
+STARTS_AT_ONCE = 100
 #: Rounds of k-means, at most.
 KMEANS_ROUNDS = 100
 #: Steps of the walk that finds rows nobody needs.
@@ -185,7 +189,9 @@ def eigengap(values: FloatArray) -> Gap:
     return Gap(int(order[0]) + 1, int(second) + 1, (float(falls[order[0]]), size))
 
 
-def parts(vectors: FloatArray, k: int, n_init: int, rng: np.random.Generator) -> IndexArray:
+def parts(
+    vectors: FloatArray, k: int, n_init: int, rng: np.random.Generator, watch: Watch
+) -> IndexArray:
     """k groups of rows: k-means of their places in the leading eigenvectors, at length 1."""
     if k == 1:
         return np.zeros(len(vectors), np.intp)
@@ -195,14 +201,38 @@ def parts(vectors: FloatArray, k: int, n_init: int, rng: np.random.Generator) ->
     state = int(rng.integers(2**31 - 1))
     # A single start is left to scikit-learn, which draws centres with more care.
     if n_init > 1 and len(places) * k <= FEW_CELLS:
-        chances = np.random.default_rng(state).random((n_init, k))
-        starts = kmeans_labels(places, np.full(n_init, k), chances, KMEANS_ROUNDS)
-        return np.asarray(min(starts, key=lambda labels: spread_within(places, labels)), np.intp)
+        draws = np.random.default_rng(state)
+
+        def begun(number: int, done: int) -> tuple[float, IndexArray]:
+            chances = draws.random((number, k))
+            starts = kmeans_labels(places, np.full(number, k), chances, KMEANS_ROUNDS)
+            spreads = [spread_within(places, labels) for labels in starts]
+            return min(spreads), np.asarray(starts[int(np.argmin(spreads))], np.intp)
+
+        return _best_start(begun, n_init, watch)
     with warnings.catch_warnings(), one_thread():
         # Fewer distinct places than groups: fewer groups, which the caller says in its own words.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(min(k, len(places)), n_init=n_init, random_state=state).fit(places)
-    return np.asarray(found.labels_, np.intp)
+
+        def fitted(number: int, done: int) -> tuple[float, IndexArray]:
+            means = KMeans(min(k, len(places)), n_init=number, random_state=state + done)
+            return float(means.fit(places).inertia_), np.asarray(means.labels_, np.intp)
+
+        return _best_start(fitted, n_init, watch)
+
+
+def _best_start(
+    some: Callable[[int, int], tuple[float, IndexArray]], n_init: int, watch: Watch
+) -> IndexArray:
+    """The labels of least spread, of as many starts as there is time for, but some in any case."""
+    least, best = some(min(n_init, STARTS_AT_ONCE), 0)
+    for done in range(STARTS_AT_ONCE, n_init, STARTS_AT_ONCE):
+        if watch.out_of_time():
+            break
+        spread, labels = some(min(n_init - done, STARTS_AT_ONCE), done)
+        if spread < least:
+            least, best = spread, labels
+    return best
 
 
 def spread_within(Z: FloatArray, labels: IndexArray) -> float:

@@ -116,7 +116,7 @@ class SelfExpressionFinder(SubspaceFinder):
         nodes = distinct_directions(rows, self.affine)
         with one_blas_thread():
             coefficients = self._express(nodes.directions, watch)
-            split = self._split(coefficients, nodes.directions, k, rng)
+            split = self._split(coefficients, nodes.directions, k, rng, watch)
             spreads = Spreads(rows, self.affine)
             starts = [self._fitted(spreads, nodes, labels) for labels in split.labels]
             before, n_iter = self._everywhere(X, starts[0], places), 1
@@ -214,6 +214,7 @@ class SelfExpressionFinder(SubspaceFinder):
         U: FloatArray,
         k: int | None,
         rng: np.random.Generator,
+        watch: Watch,
     ) -> Split:
         """Parts of the graph; -1 are rows that nobody needs, -2 rows that hang together nowhere.
 
@@ -238,7 +239,7 @@ class SelfExpressionFinder(SubspaceFinder):
             graph = graph[kept][:, kept]
         found = spectrum(graph, max((k or MOST_BY_GAP) + 1, 2), self.regularization, rng)
         number = k or self._by_gap(found.values)
-        labels[kept] = parts(found.vectors, number, self.n_init, rng)
+        labels[kept] = parts(found.vectors, number, self.n_init, rng, watch)
         split = Split([labels], found.values[: number + 1])
         if not self.refine or number == 1 or are_components(graph, labels[kept]):
             # Where the graph has just as many parts, nothing is to be joined.
@@ -250,7 +251,7 @@ class SelfExpressionFinder(SubspaceFinder):
         if gap.n_clusters == number and gap.is_clear:
             return split
         other = labels.copy()
-        other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng), number, rng)
+        other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng, watch), number, rng)
         if not same_parts(labels, other):
             split.labels.append(other)
         return split

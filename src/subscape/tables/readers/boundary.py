@@ -32,6 +32,8 @@ CHILD_SECONDS, CHILD_SECONDS_PER_MB = 2.5, 0.5
 CHILD_PATIENCE = 15.0
 #: Memory a child process may take, beyond ten times the file.
 CHILD_BYTES = 2**30
+#: Memory that a cell takes while it is read: as a number of its column, then of the table.
+CELL_BYTES = 16
 
 
 class OtherContentError(TypeError):
@@ -50,6 +52,9 @@ class Limits(NamedTuple):
         How many times its size a packed file may unpack to, ...
     unpacked : int
         ... beyond this many bytes, which are always allowed.
+    table : int
+        Bytes of memory that the cells of a packed file may always take; beyond them, ``ratio``
+        times its size. Digits unpack to tables that are several times as large as their text.
     line : int
         Bytes of one line of text.
     columns : int
@@ -70,7 +75,8 @@ class Limits(NamedTuple):
 
     ratio: float = 200.0
     unpacked: int = 64 * 2**20
-    line: int = 512 * 2**20
+    table: int = 512 * 2**20
+    line: int = 128 * 2**20
     columns: int = 200_000
     nesting: int = 64
     memory: float = 0.8
@@ -84,7 +90,7 @@ class Limits(NamedTuple):
         Limits
         """
         huge = sys.maxsize
-        return cls(float("inf"), huge, huge, huge, 900, 1.0)
+        return cls(float("inf"), huge, huge, huge, huge, 900, 1.0)
 
     def check_ratio(self, unpacked: int, packed: int, name: str) -> None:
         """Refuse what unpacks to far more than an honest table does."""
@@ -93,6 +99,24 @@ class Limits(NamedTuple):
                 f"{name} unpacks to more than {unpacked // max(packed, 1):,} times its size "
                 f"({packed:,} bytes), which tables rarely do; unpack it yourself, or lift the "
                 "limits (limits=Limits.lifted()) if you trust it"
+            )
+
+    def check_cells(self, cells: int, packed: int, name: str) -> None:
+        """Refuse a packed file whose cells take far more memory than an honest table of its size.
+
+        >>> Limits().check_cells(10**9, 10**9, "t.csv.gz")
+        >>> try:
+        ...     Limits().check_cells(10**9, 10**6, "t.csv.gz")
+        ... except FileFormatError as error:
+        ...     print(str(error)[:60])
+        t.csv.gz (1,000,000 bytes) unpacks to 1,000,000,000 cells or
+        """
+        wanted = CELL_BYTES * cells
+        if wanted > self.table and wanted > self.ratio * max(packed, 1):
+            raise FileFormatError(
+                f"{name} ({packed:,} bytes) unpacks to {cells:,} cells or more, which take "
+                f"{wanted / 2**30:,.1f} GiB of memory; tables rarely do: unpack it yourself and "
+                "look, or lift the limits (limits=Limits.lifted()) if you trust it"
             )
 
     def check_memory(self, wanted: int, what: str, name: str) -> None:
@@ -108,6 +132,12 @@ class Limits(NamedTuple):
         """Refuse a stated size for which a clustering would not fit into memory."""
         wanted = 8 * n_rows + n_features * max(n_clusters, 1)
         what = f"{n_rows:,} rows and {n_features:,} features"
+        if n_features * max(n_clusters, 1) > self.table:
+            raise FileFormatError(
+                f"{name} states {n_features:,} features, which take "
+                f"{n_features * max(n_clusters, 1) / 2**30:,.1f} GiB for its clusters; lift the "
+                "limits (limits=Limits.lifted()) if that is right"
+            )
         if n_rows < 0 or n_features < 0 or n_rows >= 2**31:
             raise FileFormatError(f"{name} states {what}, which no table has; it is damaged")
         self.check_memory(wanted, what, name)

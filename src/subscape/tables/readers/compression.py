@@ -11,12 +11,18 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, cast
 
+import numpy as np
+
 from subscape.core.errors import FileFormatError, listing
 
 from .boundary import DEFAULT, Limits, guarded, printable
 
 GZIP, BZIP2, XZ, ZSTD, ZIP = b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x28\xb5\x2f\xfd", b"PK\x03\x04"
 _PACKINGS = {GZIP: "gzip", BZIP2: "bzip2", XZ: "xz", ZSTD: "zstd", ZIP: "zip"}
+#: Whoever reads asks for as much as they like; the limits are looked at after so many bytes.
+PIECE = 1 << 20
+#: What stands between cells.
+SEPARATORS = tuple(b",;\t| ")
 
 
 class _Limited(io.RawIOBase):
@@ -26,13 +32,14 @@ class _Limited(io.RawIOBase):
         self._stream, self._packed, self._name, self._limits = stream, packed, name, limits
         self._how = how
         self._given = 0
+        self._cells = np.zeros(len(SEPARATORS), np.int64)  # if this one separates them
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         try:
-            content = self._stream.read(len(buffer))
+            content = self._stream.read(min(len(buffer), PIECE))
         except Exception as error:
             reason = " ".join(printable(str(error)).split())[:200]
             raise FileFormatError(
@@ -42,6 +49,10 @@ class _Limited(io.RawIOBase):
         self._given += len(content)
         self._limits.check_ratio(self._given, self._packed, self._name)
         self._limits.check_memory(self._given, "more text than fits", self._name)
+        letters = np.frombuffer(content, np.uint8)
+        lines = np.count_nonzero(letters == ord("\n"))
+        self._cells += [lines + np.count_nonzero(letters == sign) for sign in SEPARATORS]
+        self._limits.check_cells(int(self._cells.max()), self._packed, self._name)
         buffer[: len(content)] = content
         return len(content)
 

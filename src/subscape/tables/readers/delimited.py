@@ -14,7 +14,7 @@ from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from . import dialect
 from .boundary import DEFAULT, Limits, guarded
-from .compression import open_bytes, packing_of
+from .compression import PIECE, open_bytes, packing_of
 from .dialect import NAMES, counts_as_number, split
 from .layout import Layout, TextOptions, layout
 
@@ -34,6 +34,9 @@ MOST_TO_COUNT = 1 << 27
 
 #: Bytes of text that are handed to arrow in one piece; what is larger is read in blocks.
 MOST_IN_MEMORY = 1 << 26
+
+#: Bytes of a sample of long lines: while it is split, a letter takes eight.
+LARGEST_SAMPLE = 1 << 25
 
 #: From here on, float64 has no longer every whole number.
 LARGEST_WHOLE = float(2**53)
@@ -96,7 +99,7 @@ def _sample(path: Path, limits: Limits) -> tuple[bytes, bool]:
         sample = file.read(size)
         while len(sample) == size:
             lines = sample.count(b"\n") + sample.count(b"\r")
-            if lines >= dialect.SAMPLE_LINES or (lines and size >= 1 << 26):
+            if lines >= dialect.SAMPLE_LINES or (lines and size >= LARGEST_SAMPLE):
                 return sample, False
             if size > limits.line:
                 raise FileFormatError(
@@ -297,6 +300,10 @@ def _read_rows(path: Path, found: Layout, pad: bool, limits: Limits) -> tuple[La
     """All columns as text, row by row: for comments among the data, blanks, and rows to pad."""
     import pyarrow as pa
 
+    if packing_of(path):  # rows are slow: what unpacks to too much is refused before
+        with open_bytes(path, limits) as file:
+            while file.read(PIECE):
+                pass
     width, names, notes = len(found.names), list(found.names), list(found.notes)
     columns: list[list[str]] = [[] for _ in names]
     short: list[int] = []

@@ -159,6 +159,7 @@ class COPAC(SubspaceFinder):
     ([1, 2], True)
     """
 
+    _tells_two_rows = True
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_neighbors": [Interval(Integral, 2, None, closed="left"), StrOptions({"auto"})],
         "eps": [Interval(Real, 0, None, closed="neither"), StrOptions({"auto"})],
