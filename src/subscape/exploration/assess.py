@@ -436,7 +436,9 @@ def follows_curve(X: FloatArray, numbers: Sequence[int], seed: int) -> str | Non
         ]
         cloud = _described(Z, np.zeros(len(Z), dtype=np.int64), new)[1]
         told.append((Z, new, curves, cloud))
-    closed = int(np.argmax([sum(float(each[2][i].sum()) for each in told) for i in (0, 1)]))
+    # A ring only where it is surely better: an open curve that is taken for one has rows where the
+    # tables along the ring have as many as anywhere else.
+    closed = int(_is_better(np.concatenate([each[2][1] - each[2][0] for each in told]), BETTER))
     if not _is_better(np.concatenate([each[2][closed] - each[3] for each in told]), BETTER):
         return None
     gains = []
