@@ -12,8 +12,9 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 
 from subscape.core.errors import SubscapeError
 from subscape.datasets import structureless
-from subscape.validation import NullModel, null_table
-from subscape.validation.nulls import NULLS, ledoit_wolf, normal_scores
+from subscape.finders import LAC
+from subscape.validation import NullModel, null_table, significance
+from subscape.validation.nulls import NULLS, indicator_blocks, ledoit_wolf, normal_scores
 from subscape.validation.unimodality import is_multimodal
 
 
@@ -175,3 +176,59 @@ def test_bad_arguments():
             null_table([[1.0]], shrinkage=wrong)
     with pytest.raises(SubscapeError, match="infinity"):
         null_table([[np.inf]])
+
+
+# -- levels ---------------------------------------------------------------------------------------
+
+
+def with_levels(n=120, seed=0):
+    """Two columns of numbers, the second of which goes with four levels, and their indicators."""
+    rng = np.random.default_rng(seed)
+    levels = rng.integers(0, 4, n)
+    numbers = np.column_stack([rng.normal(size=n), levels + 0.3 * rng.normal(size=n)])
+    return np.column_stack([numbers, np.eye(4)[levels]])
+
+
+@pytest.mark.parametrize("kind", ["copula", "unimodal"])
+def test_every_row_of_a_null_table_has_one_level(kind):
+    X = with_levels()
+    X[:, 2:] = 7 * X[:, 2:] - 2  # standardised indicators have other values
+    drawn = NullModel(X, kind).draw(0)
+    assert ((drawn[:, 2:] == 5).sum(axis=1) == 1).all()
+    assert np.isin(drawn[:, 2:], [-2, 5]).all()
+    np.testing.assert_array_equal((drawn == 5).sum(axis=0)[2:], (X == 5).sum(axis=0)[2:])
+    loose = NullModel(X, kind, exclusive=False).draw(0)
+    assert ((loose[:, 2:] == 5).sum(axis=1) != 1).any()
+    # Who has which level still goes with the numbers, as in the table.
+    place = drawn[:, 2:].argmax(axis=1)
+    assert np.corrcoef(place, drawn[:, 1])[0, 1] > 0.5 > abs(np.corrcoef(place, drawn[:, 0])[0, 1])
+
+
+def test_missing_levels_stay_missing():
+    X = with_levels()
+    X[5:9, 2:] = np.nan
+    drawn = NullModel(X, "copula").draw(1)
+    np.testing.assert_array_equal(np.isnan(drawn), np.isnan(X))
+    assert (np.delete(drawn, range(5, 9), axis=0)[:, 2:].sum(axis=1) == 1).all()
+
+
+def test_indicators_are_recognised_and_nothing_else():
+    levels = np.eye(3)[[0, 1, 2, 1, 0]]
+    assert indicator_blocks(np.c_[levels, levels[:, ::-1]]) == [slice(0, 3), slice(3, 6)]
+    assert indicator_blocks(np.c_[levels[:, :2], np.arange(5.0)]) == []  # a row has none
+    assert indicator_blocks(np.array([[0.0, 0], [1, 1], [0, 1]])) == []  # a row has two
+    answers = np.random.default_rng(0).integers(0, 2, (40, 6)).astype(float)
+    assert indicator_blocks(answers) == []
+    assert indicator_blocks(np.empty((0, 3))) == []
+
+
+def test_random_levels_are_no_clusters():
+    found = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        indicators = [np.eye(4)[rng.integers(0, 4, 150)] for _ in range(3)]
+        X = np.column_stack([rng.normal(size=(150, 4)), *indicators])
+        X = (X - X.mean(axis=0)) / X.std(axis=0)
+        tested = significance(LAC(3, n_init=2, random_state=seed), X, n_null=49, random_state=seed)
+        found += tested.p_value <= 0.02
+    assert found <= 1  # with rows that have no level, or two, four of five

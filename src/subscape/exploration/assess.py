@@ -65,7 +65,8 @@ def null_model(X: FloatArray, kind: str, basis: FloatArray | None = None) -> Any
         while len(_MODELS) >= MOST_MODELS:
             _MODELS.pop(next(iter(_MODELS)))
         _MODELS[key] = (
-            NullModel(X, "unimodal")
+            # Levels are blurred before they are scored, so that it does not matter who has two.
+            NullModel(X, "unimodal", exclusive=False)
             if kind == "unimodal"
             else CurveNull(X, basis, closed=kind == "ring")
         )

@@ -37,6 +37,10 @@ class NullModel:
         See :func:`null_table`.
     shrinkage : float or "ledoit_wolf", default=0
         Share of the correlations that is given up; see :func:`null_table`.
+    exclusive : bool, default=True
+        Whether indicators of the levels of one column, next to each other, stay so: one of them
+        holds in each row ("copula" and "unimodal"). Without that, rows with no level, and with
+        two, would make such tables unlike any table of levels.
 
     See Also
     --------
@@ -52,7 +56,14 @@ class NullModel:
     (6, 2)
     """
 
-    def __init__(self, X: ArrayLike, kind: str = "copula", *, shrinkage: float | str = 0.0) -> None:
+    def __init__(
+        self,
+        X: ArrayLike,
+        kind: str = "copula",
+        *,
+        shrinkage: float | str = 0.0,
+        exclusive: bool = True,
+    ) -> None:
         if kind not in NULLS:
             raise SubscapeError(f"the null must be one of {', '.join(NULLS)}; got {kind!r}")
         named = shrinkage == "ledoit_wolf"
@@ -65,6 +76,7 @@ class NullModel:
         self.table = np.array(check_table(values, "null_table", missing=True), np.float64)
         self.present = ~np.isnan(self.table)
         self.shrinkage = 0.0
+        self._levels = indicator_blocks(self.table) if exclusive and kind in BY_RANK else []
         #: The values that tables drawn "copula", "unimodal" or "permuted" have, by column.
         self.values = unimodal_table(self.table) if kind == "unimodal" else self.table
         if kind in (*BY_RANK, "gaussian"):
@@ -202,7 +214,62 @@ class NullModel:
             rows = np.flatnonzero(self.present[:, j])
             order = np.argsort(ranking[rows, j], kind="stable")
             drawn[rows[order], j] = np.sort(self.values[rows, j])
+        for block in self._levels:
+            drawn[:, block] = self._one_level_each(ranking[:, block], block)
         return drawn
+
+    def _one_level_each(self, ranking: FloatArray, block: slice) -> FloatArray:
+        """Indicators of levels, as many rows for each as in the table: the rows ranked highest.
+
+        The first level takes its rows, the next one of those that are left, and so on.
+        """
+        columns = self.table[:, block]
+        drawn = np.full(columns.shape, np.nan)
+        drawn[self.present[:, block]] = np.broadcast_to(np.nanmin(columns, axis=0), columns.shape)[
+            self.present[:, block]
+        ]
+        free = self.present[:, block].all(axis=1)
+        for j, column in enumerate(columns.T):
+            high = np.nanmax(column)
+            rows = np.flatnonzero(free)
+            wanted = int((column == high).sum())
+            taken = rows[np.argsort(-ranking[rows, j], kind="stable")[:wanted]]
+            drawn[taken, j] = high
+            free[taken] = False
+        return drawn
+
+
+def indicator_blocks(table: FloatArray) -> list[slice]:
+    """Columns next to each other that are the indicators of one column's levels.
+
+    Each has two values, and in every row exactly one has its larger value; where one is missing,
+    all are.
+
+    >>> levels = np.eye(3)[[0, 1, 2, 1]]
+    >>> indicator_blocks(np.c_[[5.0, 1, 2, 3], levels, [0.0, 1, 1, 0]])
+    [slice(1, 4, None)]
+    """
+    n, p = table.shape
+    present = ~np.isnan(table)
+    low = np.where(present, table, np.inf).min(axis=0, initial=np.inf)
+    high = np.where(present, table, -np.inf).max(axis=0, initial=-np.inf)
+    two = ((table == low) | (table == high) | ~present).all(axis=0) & (low < high)
+    holds = table == high
+    blocks, start = [], 0
+    while start < p:
+        stop, together = start, np.zeros(n, dtype=np.intp)
+        here = present[:, start]
+        while stop < p and two[stop] and (present[:, stop] == here).all():
+            together = together + holds[:, stop]
+            stop += 1
+            if together.max(initial=0) > 1 or (together[here] == 1).all():
+                break
+        if stop - start > 1 and (together[here] == 1).all():
+            blocks.append(slice(start, stop))
+            start = stop
+        else:
+            start += 1
+    return blocks
 
 
 def null_table(
