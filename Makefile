@@ -78,7 +78,7 @@ mutants: $(VENV)/.installed
 calls: $(VENV)/.installed
 	$(BIN)/python -m pytest -n auto -p benchmarks.called --called .calls.json
 	$(BIN)/python benchmarks/called.py --golden .golden.json
-	$(BIN)/python benchmarks/called.py .calls.json .golden.json --most 40 -o benchmarks/results/calls.json
+	$(BIN)/python benchmarks/called.py .calls.json .golden.json --most 60 -o benchmarks/results/calls.json
 	rm .calls.json .golden.json
 
 bench: $(VENV)/.installed-peers

@@ -29,6 +29,8 @@ from types import CodeType, FrameType
 import pytest
 
 ROOT = Path(__file__).parents[1]
+#: Parameters of one test that come before others.
+OF_EACH_KIND = 5
 #: Only what lies below here is of interest.
 SOURCE = str(ROOT / "src" / "subscape") + "/"
 
@@ -113,18 +115,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def various(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
-    """Tests in the order in which they are worth asking: quick ones, one of each kind first.
+    """Tests in the order in which they are worth asking: quick ones, a few of each kind first.
 
     A test with many parameters would else leave no room for the one that is about a detail.
-
-    >>> various(["a[1]", "a[2]", "b", "c"], {"a[1]": 0.1, "a[2]": 0.1, "b": 0.3, "c": 0.2})
-    ['a[1]', 'c', 'b', 'a[2]']
     """
     seen: dict[str, int] = defaultdict(int)
     ranked = []
     for test in sorted(tests, key=lambda test: (seconds[test], test)):
         kind = test.partition("[")[0]
-        ranked.append((seen[kind], seconds[test], test))
+        ranked.append((seen[kind] // OF_EACH_KIND, seconds[test], test))
         seen[kind] += 1
     return [test for *_, test in sorted(ranked)]
 

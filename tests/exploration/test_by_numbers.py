@@ -32,6 +32,7 @@ from subscape.exploration.nested import Split, split_again
 from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import POOLED, prepare
 from subscape.exploration.separation import GroupingScorer, dithered
+from subscape.exploration.shapes import MOST_TOGETHER, _places
 from subscape.exploration.study import as_table
 from subscape.exploration.verdict import _how_sure, paragraphs
 from subscape.tables.table import Table
@@ -350,3 +351,10 @@ def test_the_rows_that_are_foretold_are_those_of_the_second_half():
     assert (a[:40] != a[40:]).sum() > 15
     found = view_stability(view, [runs(half) for half in halves], X - X.mean(axis=0))
     assert found.replication == pytest.approx(1.0)
+
+
+def test_shapes_are_looked_for_in_all_columns_together_if_they_are_few():
+    for p, together in ((MOST_TOGETHER, True), (MOST_TOGETHER + 1, False)):
+        X = np.random.default_rng(0).normal(size=(60, p))
+        whole = [place for place in _places(X, None) if place.shape == (p, p)]
+        assert any(np.array_equal(place, np.eye(p)) for place in whole) is together

@@ -624,3 +624,15 @@ def test_views_that_were_found_are_not_marked_as_asked_for(tiny):
     assert not card.is_asked and cards.asked_card(tiny) is None
     asked = cards.asked_card(dataclasses.replace(tiny, asked=tiny.views[0]))
     assert asked.is_asked and not asked.is_honest
+
+
+def test_clusters_are_pale_only_where_others_of_the_view_are_claimed(tiny):
+    sure = with_view(tiny, p_value=1e-5)
+    (view,) = sure.views
+    unclaimed = [int(k) for k in np.flatnonzero(~view.claimed_clusters)]
+    assert drawings.pale_clusters(sure, view) == unclaimed
+    assert drawings.pale_clusters(dataclasses.replace(sure, asked=view), view) == []
+    doubtful = dataclasses.replace(view, p_value=0.5, cluster_p_values=np.ones(2))
+    assert drawings.pale_clusters(sure, doubtful) == []
+    none = dataclasses.replace(view, cluster_p_values=np.array([1e-5, 1.0]))
+    assert drawings.pale_clusters(sure, none) == [1]
