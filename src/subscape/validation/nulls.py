@@ -12,7 +12,7 @@ from scipy.stats import rankdata
 
 from subscape.core.checks import check_table
 from subscape.core.errors import SubscapeError
-from subscape.core.types import FloatArray
+from subscape.core.types import BoolArray, FloatArray
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables.table import Table
 
@@ -228,7 +228,7 @@ class NullModel:
         drawn[self.present[:, block]] = np.broadcast_to(np.nanmin(columns, axis=0), columns.shape)[
             self.present[:, block]
         ]
-        free = self.present[:, block].all(axis=1)
+        free: BoolArray = np.asarray(self.present[:, block].all(axis=1))
         for j, column in enumerate(columns.T):
             high = np.nanmax(column)
             rows = np.flatnonzero(free)
