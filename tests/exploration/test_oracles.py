@@ -303,3 +303,36 @@ def test_tables_of_a_kind_that_is_surely_beaten_are_not_drawn_any_more():
         "ring",
     ]
     assert list(assess._undecided(found, [])) == ["unimodal", "curve"]
+
+
+def test_halves_of_a_ring_among_noise_are_held_against_a_ring():
+    rng = np.random.default_rng(1)
+    angle = rng.uniform(0, 2 * np.pi, 250)
+    radius = 1 + 0.1 * rng.normal(size=250)
+    ring = rng.normal(size=(250, 5))
+    ring[:, 0], ring[:, 2] = 1.4 * radius * np.cos(angle), 1.4 * radius * np.sin(angle)
+    first = np.eye(5)[:, :1]
+    numbers = (2, 3, 4, 5, 6, 8)
+    seen = assess._seen_curve(ring, first, numbers, 0)
+    assert seen == "ring in a plane through the view"
+    plane = assess.plane_of(ring, first)
+    np.testing.assert_array_equal(plane[:, 0], first[:, 0])
+    assert abs(plane[2, 1]) > 0.98
+    # Two clouds are no ring, however near they are.
+    for apart in (3.0, 5.0):
+        clouds = rng.normal(size=(250, 4)) + apart * np.outer(rng.integers(0, 2, 250), np.eye(4)[0])
+        assert assess._seen_curve(clouds, np.eye(4)[:, :1], numbers, 0) is None
+
+
+def test_an_open_curve_is_not_taken_for_a_ring():
+    # Tables along a ring are as dense everywhere, and make no clouds where the curve ends.
+    kinds = []
+    for seed in range(6):
+        rng = np.random.default_rng([2026, 4, seed])
+        along = rng.uniform(-1, 1, 200)
+        bent = np.column_stack([along, along**2, along**3]) + rng.normal(0, 0.08, (200, 3))
+        kinds.append(assess.follows_curve(bent, (2, 3, 4, 5, 6, 8), 0))
+    assert kinds == ["curve"] * 6
+    angle = rng.uniform(0, 2 * np.pi, 250)
+    circle = np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.1, (250, 2))
+    assert assess.follows_curve(circle, (2, 3, 4, 5, 6, 8), 0) == "ring"

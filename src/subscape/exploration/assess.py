@@ -338,7 +338,8 @@ def chance_maxima(
     ``few_valued`` are columns as for :class:`GroupingScorer`; with ``boxes``, results are
     scored as such, and finders of boxes are run. ``numbers`` of clusters are tried, by default
     those that the plan tries. ``basis`` is where the clearest view is seen: rows may lie along a
-    curve there, too. ``where`` names a part of the table.
+    curve there, too (or, of a view along one line, in the plane through it that looks most like a
+    ring). ``where`` names a part of the table.
     """
     X = X[compared_rows(len(X), plan.effort, boxes)]
     box_numbers = [k for k in BOX_NUMBERS if k <= max(2, len(X) // 5)]
@@ -350,6 +351,8 @@ def chance_maxima(
     if not boxes and (few_valued is None or not len(few_valued)):
         name = f"{where} curve" if where else "curve"
         seen = journal.decide(name, lambda: _seen_curve(X, basis, numbers, plan.seed))
+    if seen and "plane" in seen and basis is not None:
+        basis = plane_of(X, basis)
     basis = _in_units(X, basis) if seen and "view" in seen and basis is not None else None
     curve = "ring" if seen and "ring" in seen else "curve"
     kinds = ("unimodal", curve) if seen else ("unimodal",)
@@ -396,7 +399,46 @@ def _seen_curve(
     if basis is not None and 2 <= basis.shape[1] < X.shape[1]:
         curve = follows_curve(X @ basis, numbers, seed)
         return f"{curve} in the view" if curve else None
+    if basis is not None and basis.shape[1] == 1 and X.shape[1] > 2:
+        curve = follows_curve(X @ plane_of(X, basis), numbers, seed)
+        return f"{curve} in a plane through the view" if curve else None
     return None
+
+
+def plane_of(X: FloatArray, basis: FloatArray) -> FloatArray:
+    """A direction, and the one that varies least where rows lie far out along it.
+
+    Two groups are seen along one line, and so are the halves of a ring: in this plane it is round.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    basis : array of shape (n_columns, 1)
+
+    Returns
+    -------
+    array of shape (n_columns, 2)
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> angle = rng.uniform(0, 2 * np.pi, 300)
+    >>> X = np.column_stack([np.cos(angle), rng.normal(size=300), np.sin(angle)])
+    >>> np.abs(plane_of(X, np.eye(3)[:, :1])[:, 1]).round(1) + 0.0
+    array([0., 0., 1.])
+    """
+    centred = X - X.mean(axis=0)
+    along = centred @ basis[:, 0]
+    along /= max(float(along.std()), 1e-300)
+    rest = centred - np.outer(along, along @ centred / len(X))
+    variances, axes = np.linalg.eigh(rest.T @ rest / len(X))
+    kept = variances > 1e-9 * max(float(variances[-1]), 1e-300)
+    white = axes[:, kept] / np.sqrt(variances[kept])
+    seen = rest @ white
+    # How the squares of the rest go with those along the line; least for a ring.
+    squares = (seen * (np.square(along) - 1.0)[:, None]).T @ seen
+    other = white @ np.linalg.eigh(squares)[1][:, 0]
+    return np.column_stack([basis[:, 0], other / max(float(np.linalg.norm(other)), 1e-300)])
 
 
 def _in_units(X: FloatArray, basis: FloatArray) -> FloatArray:

@@ -68,11 +68,11 @@ def merged_ideas(
         else:
             kept.append(one)
     sure = [one for one in replaced if one.p_value <= SIGNIFICANCE_LEVEL]
-    if sure:
-        n_clusters = len(np.unique(sure[0].view.labels[sure[0].view.labels >= 0]))
-        new = replace(
-            new, note=f"{new.note}; as clouds they would be {count(n_clusters, 'cluster')}"
-        )
+    if replaced:
+        labels = (sure or replaced)[0].view.labels
+        told = f"as clouds they would be {count(len(np.unique(labels[labels >= 0])), 'cluster')}"
+        told += "" if sure else ", no clearer than chance makes them"
+        new = replace(new, note=f"{new.note}; {told}")
     if place is None:
         assert new.idea is not None
         first = few_valued >= 0.5 and new.idea.idea == "classes"
