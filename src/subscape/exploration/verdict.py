@@ -65,7 +65,7 @@ def probability(p_value: float, n_tables: int = 0, n_ideas: int = 1) -> str:
     >>> probability(0.0123), probability(3e-40)
     ('p = 0.012', 'p < 0.001')
     >>> probability(3e-40, n_tables=40)
-    'p < 0.001 (fitted tail; counted: at most 1 in 41 tables)'
+    'p < 0.001 (fitted tail; none of 40 tables without groups came as far)'
     """
     text = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
     bound = counted_bound(p_value, n_tables, n_ideas)
@@ -76,11 +76,11 @@ def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
     """What counting alone says, where a p-value is smaller than that; else nothing.
 
     >>> counted_bound(1e-5, 20, 2), counted_bound(0.2, 20, 2)
-    ('counted: at most 2 in 21 tables', '')
+    ('none of 20 tables without groups came as far', '')
     """
     if not n_tables or not p_value < n_ideas / (n_tables + 1) - 1e-12:
         return ""
-    return f"counted: at most {n_ideas} in {n_tables + 1} tables"
+    return f"none of {count(n_tables, 'table')} without groups came as far"
 
 
 def searched(study: Study) -> str:
