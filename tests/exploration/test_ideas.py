@@ -1,10 +1,13 @@
 """Other ideas of a group: a valley along a line, and classes among numbers with long tails."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
 from sklearn.metrics import adjusted_rand_score
 
+from subscape.exploration import shapes
 from subscape.exploration.ideas import as_levels, line_view
 from subscape.exploration.preparation import prepare
 from subscape.exploration.study import as_table
@@ -90,3 +93,20 @@ def test_one_column_that_dwarfs_all_others_is_no_common_unit():
     assert any(
         "one unit" in note for note in prepare(as_table(rng.poisson(0.2, (300, 12)) + 0.0)).notes
     )
+
+
+def test_sure_valleys_may_part_what_sure_gaps_leave_together(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(90, 2))
+    three, two = np.repeat([0, 1, 2], 30), np.repeat([0, 1], [60, 30])
+    crossed = np.tile([0, 1, 2], 30)
+    monkeypatch.setattr(shapes, "_by_gaps", lambda points: two)
+    monkeypatch.setattr(shapes, "_returns", lambda table, one, rng: float(one.by == "gaps"))
+    for labels, by in ((three, "valleys"), (crossed, "gaps"), (two[::-1], "gaps")):
+        place = SimpleNamespace(basis=np.eye(2), columns=(0, 1))
+        view = SimpleNamespace(place=place, labels=labels)
+        best = shapes.ShapeScores(valley=1.0, gap=1.0, view=view, place=np.eye(2))
+        assert shapes._chosen(table, best, 1e-6, 1e-6, rng).by == by
+    # What is not sure parts nothing.
+    best = shapes.ShapeScores(1.0, 1.0, SimpleNamespace(place=place, labels=three), np.eye(2))
+    assert shapes._chosen(table, best, 0.2, 1e-6, rng).by == "gaps"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from sklearn.metrics import adjusted_rand_score
+from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.density.gaps import gap_groups, widest_gap
@@ -25,6 +25,8 @@ MOST_COLUMNS = 200
 #: principal directions.
 MOST_TOGETHER = 10
 PRINCIPAL = 3
+#: Groups by valleys refine those by gaps if they tell this share of what the latter do.
+REFINED = 0.9
 #: A gap is at least this wide whatever chance does: links between groups are a fifth longer. Groups
 #: are parted further, without a test of their own, by links that are half as long again.
 LEAST_WIDTH = float(np.log(1.2))
@@ -264,6 +266,12 @@ def _chosen(
         return Shapes(nothing, "valleys", np.eye(table.shape[1])[:, :2], (), 0.0, 1.0)
     sure = [one for one in options if one.p_value <= SIGNIFICANCE_LEVEL and one.n_groups > 1]
     if len(sure) == 2:
+        by_valleys, by_gaps = sure
+        if (
+            by_valleys.n_groups > by_gaps.n_groups
+            and homogeneity_score(by_gaps.labels, by_valleys.labels) >= REFINED
+        ):
+            return by_valleys  # the same groups, and some of them parted once more
         return max(sure, key=lambda one: (round(_returns(table, one, rng), 1), one.n_groups))
     if sure:
         return sure[0]
