@@ -5,7 +5,7 @@
 Of all places where one of the changes below can be made, a sample is drawn with a fixed seed. Each
 is made in a copy of the tree, and tests are run on it until one fails: those that call the changed
 function, quick ones first, of each kind a few (benchmarks/results/calls.json, which `make calls`
-renews), then others of their files and of those that name the module, as long as the time allows. A
+renews), then the golden record of it, then others of their files and of those that name the module, as long as the time allows. A
 change that all of them pass survives: either nothing that anybody could notice has changed (write
 that down in docs/mutants.md), or a test is missing (write it). Nothing in the working tree is
 touched. Every run is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
@@ -46,6 +46,9 @@ TIME = "time"
 ENDLESS = "endless"
 #: What pytest says where even the fixtures cannot be loaded.
 BROKEN = "ImportError while loading conftest"
+#: The golden record compares all of a result to the bit: asked before other tests that take longer.
+GOLDEN = "tests/golden/"
+QUICK = 0.5
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
 FEWEST_ASKED = 5
 #: Loaded once, for all runs.
@@ -222,7 +225,17 @@ class Calls:
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
         if not mutant.function:
             return various(first | rest, self.seconds)
-        return [*various(first, self.seconds), *various(rest, self.seconds)]
+        return [*self._telling_first(various(first, self.seconds)), *various(rest, self.seconds)]
+
+    def _telling_first(self, tests: list[str]) -> list[str]:
+        """Quick ones, then the golden record, then all others."""
+
+        def rank(test: str) -> int:
+            if self.seconds[test] < QUICK:
+                return 0
+            return 1 if test.startswith(GOLDEN) else 2
+
+        return sorted(tests, key=rank)
 
     def keep(self, there: set[str]) -> None:
         """Forget all other tests."""
