@@ -40,7 +40,7 @@ def oldest(session: nox.Session) -> None:
     with open(constraints, "w") as file:
         session.run("python", ".ci/oldest.py", stdout=file)
     session.install("--constraint", constraints, ".[test]")
-    session.run("pytest", "-n", "auto", "tests", *session.posargs)
+    session.run("pytest", "-n", "auto", "tests", *session.posargs, env={"SCIPY_ARRAY_API": "1"})
 
 
 @nox.session(default=False)

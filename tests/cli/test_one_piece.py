@@ -49,7 +49,7 @@ def test_columns_can_be_left_out_everywhere(name):
     [
         (("exlpore", "t.csv"), "No such command 'exlpore'. Did you mean 'explore'?"),
         (("COMPARE",), "Did you mean 'compare'?"),
-        (("explore", "t.csv", "--efort", "quick"), "'--effort'"),
+        (("explore", "t.csv", "--efort", "quick"), "--effort"),
         (("fit", "PROCLSU", "t.csv"), "Did you mean PROCLUS?"),
         (("fit", "PROCLUS", "t.csv", "-p", "n_cluster=3"), "Did you mean 'n_clusters'?"),
         (("fit", "PROCLUS", "t.csv", "-p", "k=3"), "Did you mean 'n_clusters'?"),
