@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from scipy.stats import gumbel_r
+from scipy.stats import gamma, gumbel_r
 from sklearn.metrics import adjusted_rand_score
 from sklearn.naive_bayes import GaussianNB
 
@@ -22,7 +22,20 @@ from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.study import as_table
 from subscape.exploration.views import Consensus, consensus_of
 from subscape.testing.studies import planted_study
-from subscape.validation.max_statistic import EULER, NullMaxima, gumbel_p_value
+from subscape.validation.classes import gamma_p_value
+from subscape.validation.fitted_tails import (
+    gumbel_holds,
+    gumbel_interval,
+    pearson_holds,
+    pearson_interval,
+    standard_pearson,
+)
+from subscape.validation.max_statistic import (
+    EULER,
+    NullMaxima,
+    gumbel_p_value,
+    tail_interval,
+)
 
 # -- p-values -------------------------------------------------------------------------------------
 
@@ -118,6 +131,107 @@ def test_of_two_scores_twice_the_smaller_probability_counts():
     assert bent.p_value(4.0, 4.0) == 1.0
     assert not chance.is_clear(0.5, 9.0) or gumbel_p_value(9.0, high) * 2 < 1e-4
     assert chance.is_clear(0.0, 0.0)
+
+
+# -- the fitted tail: does it hold, and how sure is it? -------------------------------------------
+
+
+def test_a_tail_that_holds_is_refused_once_in_a_hundred_and_a_heavy_one_mostly():
+    rng = np.random.default_rng(3)
+    for n in (10, 20, 40):
+        right = np.mean([not gumbel_holds(v) for v in rng.gumbel(-3.0, 7.0, (3000, n))])
+        assert 0.004 < right < 0.018
+        light = np.mean([not gumbel_holds(v) for v in rng.normal(size=(1000, n))])
+        assert light <= 0.004
+    heavy = np.mean([not gumbel_holds(v) for v in rng.pareto(1.5, size=(500, 40))])
+    assert heavy > 0.9
+
+
+def test_where_the_tail_is_refused_tables_are_counted():
+    heavy = np.random.default_rng(0).pareto(1.0, size=40)
+    score = 3 * heavy.max()
+    assert not gumbel_holds(heavy)
+    assert gumbel_p_value(score, heavy) == pytest.approx(1 / 41)
+    assert tail_interval(score, heavy) == pytest.approx((1 / 41, 1 / 41))
+
+
+def test_refusing_tails_makes_claims_by_heavy_tails_rarer():
+    rng = np.random.default_rng(1)
+    tables = np.exp(rng.normal(size=(4000, 41)))
+    told = np.mean([gumbel_p_value(t[0], t[1:]) <= 0.01 for t in tables])
+    blind = np.mean([old_p_value(t[0], t[1:]) <= 0.01 for t in tables])
+    assert told < 0.012 < 0.015 < blind
+
+
+@pytest.mark.parametrize("law", ["gumbel", "normal", "heaped", "pareto", "equal"])
+def test_no_p_value_is_smaller_than_without_the_test(law):
+    rng = np.random.default_rng(5)
+    for n in (3, 10, 20, 40):
+        for _ in range(50):
+            values = {
+                "gumbel": lambda n=n: rng.gumbel(size=n),
+                "normal": lambda n=n: rng.normal(size=n),
+                "heaped": lambda n=n: np.where(rng.random(n) < 0.2, rng.exponential(size=n), 0.0),
+                "pareto": lambda n=n: rng.pareto(1.5, size=n),
+                "equal": lambda n=n: np.zeros(n),
+            }[law]()
+            for score in (0.0, 0.02, 1.0, 5.0, 50.0):
+                assert gumbel_p_value(score, values) >= old_p_value(score, values)
+
+
+def old_p_value(score, values):
+    """Gumbel's tail without a test."""
+    n = len(values)
+    counted = (1 + (values >= score).sum()) / (n + 1)
+    if counted > 1 / (n + 1):
+        return counted
+    spread = max(values.std(ddof=1), 0.01)
+    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
+    place = values.mean() + spread / np.sqrt(n) - EULER * scale
+    return min(counted, -np.expm1(-np.exp(-(score - place) / scale)))
+
+
+@pytest.mark.parametrize("n", [10, 40])
+def test_the_interval_holds_the_probability_in_95_of_100(n):
+    rng = np.random.default_rng(n)
+    score = 3.0 + 2.0 * 7.0
+    known = gumbel_r.sf(score, loc=3.0, scale=2.0)
+    found = [
+        gumbel_interval(score, v, float(v.std(ddof=1))) for v in rng.gumbel(3.0, 2.0, (3000, n))
+    ]
+    low, high = np.array(found).T
+    assert np.mean(known < low) == pytest.approx(0.025, abs=0.01)
+    assert np.mean(known > high) == pytest.approx(0.025, abs=0.01)
+
+
+@pytest.mark.parametrize("shape", [1.0, 9.0, 100.0])
+def test_so_do_intervals_and_test_of_the_gamma_law(shape):
+    rng = np.random.default_rng(7)
+    tables = 5.0 + 2.0 * standard_pearson(rng, shape, (600, 40))
+    score = 5.0 + 2.0 * 4.5
+    known = gamma.sf(shape + 4.5 * np.sqrt(shape), shape)
+    found = np.array([pearson_interval(score, v, float(v.std(ddof=1)), shape) for v in tables])
+    held = np.mean((found[:, 0] <= known) & (known <= found[:, 1]))
+    assert held == pytest.approx(0.95, abs=0.03)
+    assert np.mean([not pearson_holds(v) for v in tables]) < 0.03
+    heavy = rng.pareto(1.0, (200, 40))
+    assert np.mean([not pearson_holds(v) for v in heavy]) > 0.8
+    refused = next(v for v in heavy if not pearson_holds(v))
+    assert gamma_p_value(9 * refused.max(), refused) == pytest.approx(1 / 41)
+
+
+def test_intervals_of_several_kinds_go_the_way_of_their_p_values():
+    rng = np.random.default_rng(2)
+    plain, bent, normal = (tuple(c + 0.1 * rng.gumbel(size=40)) for c in (0.0, 0.3, 0.1))
+    chance = NullMaxima(plain, plain, bent, bent, normal, bent)
+    for score, other in ((1.4, -np.inf), (1.4, 1.6), (1.6, 1.4), (0.2, 0.2)):
+        low, high = chance.interval(score, other)
+        assert low <= chance.p_value(score, other) <= high
+    both = np.array([tail_interval(1.4, plain), tail_interval(1.4, bent)])
+    assert chance.interval(1.4) == tuple(both.max(axis=0))
+    alone = NullMaxima(plain, plain, normal_maxima=normal)
+    other = np.array([tail_interval(1.4, plain), tail_interval(1.6, normal)])
+    assert alone.interval(1.4, 1.6) == pytest.approx(tuple(2 * other.min(axis=0)))
 
 
 # -- stability and replication --------------------------------------------------------------------

@@ -11,7 +11,7 @@ import re
 import numpy as np
 import pytest
 
-from subscape.exploration.study import write_labels
+from subscape.exploration.study import load_study, write_labels
 from subscape.report import render
 from subscape.report.cards import cards, unclaimed
 from subscape.report.drawings import chance_strip, cluster_numbers, view_tree
@@ -169,6 +169,19 @@ class TestClaims:
             merged_study, views=merged_study.views[:1], between_views=np.ones((1, 1))
         )
         assert bound in only.verdict
+
+    def test_a_fitted_tail_has_its_interval_everywhere(self, merged_study, tmp_path):
+        views = tuple(
+            dataclasses.replace(view, p_interval=(2e-7, 0.0021)) for view in merged_study.views
+        )
+        study = dataclasses.replace(merged_study, views=views)
+        within = "fitted tail, 95 % interval up to 0.0021"
+        assert within in repr(study[1])
+        assert within in words(render(study))
+        assert within in methods(study).paragraph
+        assert "test of that tail's shape" in methods(study).paragraph
+        study.save(tmp_path)
+        assert load_study(tmp_path)[1].p_interval == (2e-7, 0.0021)
 
     def test_what_was_asked_for_is_marked(self, merged_study):
         said = words(render(merged_study))

@@ -264,6 +264,7 @@ def study_json(study: Any) -> dict[str, Any]:
             "n_clusters": view.n_clusters,
             "p_value": view.p_value,
             "p_value_is_fitted": view.is_fitted,
+            "p_value_interval": None if view.p_interval is None else list(view.p_interval),
             "is_better_than_chance": bool(view.p_value <= study.LEVEL),
             "stability": view.stability,
             "idea": view.idea,

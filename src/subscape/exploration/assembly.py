@@ -11,6 +11,7 @@ from scipy import sparse
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import smallest_cluster
+from subscape.validation.fitted_tails import Interval
 
 from .assess import NullMaxima, ViewStability, cluster_scores
 from .boxes import BoxScorer
@@ -70,6 +71,19 @@ class AssessedView:
         if self.chance is None:
             return float("nan")
         return min(1.0, self.n_ideas * self.chance.p_value(self.view.score, self.view.normal_score))
+
+    @property
+    def interval(self) -> Interval | None:
+        """Where the p-value is (95 %); None if it was counted."""
+        if self.are_pieces or not self.p_value < self.n_ideas / (self.n_tables + 1) - 1e-12:
+            return None
+        if self.idea is not None:
+            found = self.idea.interval
+        elif self.chance is None:
+            found = None
+        else:
+            found = self.chance.interval(self.view.score, self.view.normal_score)
+        return None if found is None else found.times(self.n_ideas)
 
     @property
     def n_tables(self) -> int:
@@ -342,6 +356,7 @@ def make_view(
         merges=_merges(job, one, labels, order),
         n_tables=one.n_tables,
         n_ideas=one.n_ideas,
+        p_interval=one.interval,
     )
 
 

@@ -20,6 +20,7 @@ from subscape.parallel.seeds import seed_sequence
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
+from subscape.validation.fitted_tails import largest
 from subscape.validation.max_statistic import NullMaxima
 from subscape.validation.valleys import is_bent
 
@@ -595,12 +596,16 @@ class Exploration:
             return split_again(table, rows, found, splits, few_valued, seed)
 
         p_value = max([one.p_value, *(split.p_value for split in splits)]) / one.n_ideas
+        intervals = [split.interval for split in splits if split.interval is not None]
+        if one.interval is not None:
+            intervals.append(one.interval)
         idea = IdeaView(
             idea="nested", labels=labels, score=one.view.score, p_value=p_value, maxima=(),
             columns=np.arange(self.X.shape[1]), basis=basis,
             finders=("CloudSearch",) if one.idea is None else (*one.idea.finders, "CloudSearch"),
             note=f"groups within groups: {'; '.join(parts)}", again=again,
             gain=lambda given: self.scorer(given).gain, n_tables=one.n_tables,
+            interval=largest(*intervals).times(1 / one.n_ideas) if intervals else None,
         )  # fmt: skip
         samples = row_samples(len(self.X), self.plan.effort, self.plan.seed)
         view = replace(

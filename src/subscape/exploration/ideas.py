@@ -24,6 +24,7 @@ from subscape.finders.density.subspaces import standardised
 from subscape.finders.density.valleys import valley_score
 from subscape.tables.table import Table
 from subscape.validation.classes import best_classes, class_test
+from subscape.validation.fitted_tails import Interval
 from subscape.validation.stability.clusters import best_jaccard
 from subscape.validation.valley_lines import split_test
 
@@ -74,6 +75,8 @@ class IdeaView:
         What labels of all rows searched gain.
     n_tables : int
         Tables without groups of each kind.
+    interval : Interval or None
+        Where the p-value is, if a tail was fitted for it.
     """
 
     idea: str
@@ -88,6 +91,7 @@ class IdeaView:
     again: Callable[[IndexArray], IntArray]
     gain: Callable[[IntArray], float]
     n_tables: int = 0
+    interval: Interval | None = None
 
     @property
     def n_groups(self) -> int:
@@ -176,6 +180,7 @@ def find_classes(table: Table, ready: Prepared, *, n_tables: int, seed: int) -> 
         again=again,
         gain=lambda given: float(scorer(given).gain),
         n_tables=min(map(len, tested.maxima.values()), default=0),
+        interval=tested.interval(),
     )
 
 
@@ -238,6 +243,7 @@ def shapes_view(
         again=again,
         gain=gain,
         n_tables=min(map(len, found.maxima.values()), default=0),
+        interval=found.interval(),
     )
 
 

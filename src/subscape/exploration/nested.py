@@ -16,6 +16,7 @@ import numpy as np
 
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
+from subscape.validation.fitted_tails import Interval
 from subscape.validation.max_statistic import NullMaxima
 
 from .assess import best_scores
@@ -64,12 +65,15 @@ class Split:
         Times the number of clusters that may be searched.
     basis : array of shape (n_columns, d)
         Where they are told apart.
+    interval : Interval or None
+        Where the p-value is, if a tail was fitted for it.
     """
 
     rows: IndexArray
     n_groups: int
     p_value: float
     basis: FloatArray
+    interval: Interval | None = None
 
 
 def find_splits(
@@ -134,12 +138,13 @@ def find_splits(
             seen = np.linalg.qr(where[columns])[0]
         held = chance(part, few, numbers, (score, normal), seen, f"within {number}")
         p_value = min(1.0, most * held.p_value(score, normal))
+        interval = held.interval(score, normal).times(most)
         if not p_value <= SIGNIFICANCE_LEVEL:
             continue
         basis = np.zeros((X.shape[1], found.told.basis.shape[1]))
         basis[columns] = found.told.basis
         groups = [rows[found.labels == k] for k in np.unique(found.labels)]
-        splits.append(Split(rows, len(groups), p_value, basis))
+        splits.append(Split(rows, len(groups), p_value, basis, interval))
         for group in groups[1:]:
             current[group] = current.max() + 1
         queue += groups

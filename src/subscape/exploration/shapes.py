@@ -14,7 +14,8 @@ from subscape.finders.density.gaps import gap_groups, widest_gap
 from subscape.finders.density.subspaces import DensityView, density_views, standardised
 from subscape.parallel.threads import one_thread
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
-from subscape.validation.max_statistic import ENOUGH_REACHED, SURE, gumbel_p_value
+from subscape.validation.fitted_tails import Interval, largest
+from subscape.validation.max_statistic import ENOUGH_REACHED, SURE, gumbel_p_value, tail_interval
 from subscape.validation.nulls import NullModel
 from subscape.validation.valleys import CurveNull, is_bent
 
@@ -77,6 +78,13 @@ class Shapes:
     score: float
     p_value: float
     maxima: dict[str, tuple[float, ...]] = field(default_factory=dict)
+
+    def interval(self) -> Interval:
+        """Where the p-value is (95 %), if the tail that was fitted holds."""
+        found = [tail_interval(self.score, maxima) for maxima in self.maxima.values() if maxima]
+        if not found or not self.score > 0:
+            return Interval(self.p_value, self.p_value)
+        return largest(*found).times(2).holding(self.p_value)
 
     @property
     def n_groups(self) -> int:

@@ -90,6 +90,8 @@ class View:
         Tables without groups that it was held against, and ideas of a group that were tried: its
         p-value is multiplied by their number, and counting alone reaches no less than ``n_ideas /
         (n_tables + 1)``.
+    p_interval : tuple of two float, or None
+        Where that probability is (95 %), where it was read from a fitted tail.
     names : tuple of str
         What somebody calls the clusters (:meth:`Study.renamed`); empty if nobody did.
 
@@ -121,6 +123,7 @@ class View:
     merges: tuple[Merge, ...] = ()
     n_tables: int = 0
     n_ideas: int = 1
+    p_interval: tuple[float, float] | None = None
     names: tuple[str, ...] = ()
 
     def called(self, cluster: int) -> str:
@@ -151,7 +154,7 @@ class View:
     @property
     def chance(self) -> str:
         """The p-value in words, with how it was got."""
-        return probability(self.p_value, self.n_tables, self.n_ideas)
+        return probability(self.p_value, self.n_tables, self.n_ideas, self.p_interval)
 
     def at(self, n_clusters: int) -> IntArray:
         """The cluster of each row when clusters are merged until so many are left.
@@ -765,6 +768,7 @@ def _plain_view(view: View) -> dict[str, Any]:
         **{name: getattr(view, name) for name in VIEW_TEXTS},
         **{name: _number(getattr(view, name)) for name in VIEW_NUMBERS},
         "merges": [_plain(merge) for merge in view.merges],
+        "p_interval": view.p_interval,
         "names": view.names,
         "rule_agreement": view.rule.agreement,
         "facts": [[_plain(fact) for fact in listed] for listed in view.facts],
@@ -829,12 +833,17 @@ def _read_view(entry: dict[str, Any], arrays: dict[str, Any], home: Path) -> Vie
     return View(
         **told,
         clustering=load(home / "views" / f"view_{number}.subscape"),
+        p_interval=_read_interval(entry.get("p_interval")),
         names=tuple(entry.get("names", ())),
         facts=tuple(tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]),
         rule=rule,
         merges=tuple(_read_merge(merge) for merge in entry["merges"]),
         **{name: arrays[f"view{number}_{name}"] for name in VIEW_ARRAYS},
     )
+
+
+def _read_interval(kept: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if kept is None else (float(kept[0]), float(kept[1]))
 
 
 def _read_near_miss(kept: dict[str, Any]) -> NearMiss:

@@ -55,7 +55,12 @@ def paragraphs(study: Study) -> tuple[str, ...]:
     return (f"{text}. {_how_sure(study)}", *([less] if less else []))
 
 
-def probability(p_value: float, n_tables: int = 0, n_ideas: int = 1) -> str:
+def probability(
+    p_value: float,
+    n_tables: int = 0,
+    n_ideas: int = 1,
+    interval: tuple[float, float] | None = None,
+) -> str:
     """A p-value in words; so far out in a tail its digits mean nothing.
 
     Smaller than counting ``n_tables`` tables without groups can give, it is read from a tail that
@@ -66,10 +71,40 @@ def probability(p_value: float, n_tables: int = 0, n_ideas: int = 1) -> str:
     ('p = 0.012', 'p < 0.001')
     >>> probability(3e-40, n_tables=40)
     'p < 0.001 (fitted tail; none of 40 tables without groups came as far)'
+    >>> probability(3e-4, n_tables=40, interval=(2e-9, 0.0021))
+    'p < 0.001 (fitted tail, 95 % interval up to 0.0021; none of 40 tables without groups came as \
+far)'
     """
     text = "p < 0.001" if p_value < 0.001 else f"p = {p_value:.2g}"
+    how = fitted_tail(p_value, n_tables, n_ideas, interval)
+    return f"{text} ({how})" if how else text
+
+
+def fitted_tail(
+    p_value: float, n_tables: int, n_ideas: int = 1, interval: tuple[float, float] | None = None
+) -> str:
+    """How a p-value smaller than counting can give was got, with its interval; else nothing.
+
+    >>> fitted_tail(1e-5, 20, interval=(0.0, 3e-6)), fitted_tail(0.2, 20)
+    ('fitted tail, 95 % interval up to 3e-06; none of 20 tables without groups came as far', '')
+    """
     bound = counted_bound(p_value, n_tables, n_ideas)
-    return f"{text} (fitted tail; {bound})" if bound else text
+    if not bound:
+        return ""
+    within = "" if interval is None else f", 95 % interval {interval_words(interval)}"
+    return f"fitted tail{within}; {bound}"
+
+
+def interval_words(interval: tuple[float, float]) -> str:
+    """An interval of a probability; ends below one in a million are not told apart.
+
+    >>> interval_words((0.0012, 0.034)), interval_words((1e-9, 0.034)), interval_words((0, 1e-9))
+    ('0.0012 to 0.034', 'up to 0.034', 'below 1e-6')
+    """
+    low, high = interval
+    if high < 1e-6:
+        return "below 1e-6"
+    return f"up to {high:.2g}" if low < 1e-6 else f"{low:.2g} to {high:.2g}"
 
 
 def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
@@ -180,8 +215,8 @@ def _how_sure(study: Study) -> str:
     worst = max(honest, key=lambda view: view.p_value)
     upwards = np.ceil(1000 * worst.p_value - 1e-9) / 10
     chance = "less than 0.1 %" if worst.p_value < 0.001 else f"at most {upwards:.1f} %"
-    bound = counted_bound(worst.p_value, worst.n_tables, worst.n_ideas)
-    fitted = f" (fitted tail; {bound})" if bound else ""
+    how = fitted_tail(worst.p_value, worst.n_tables, worst.n_ideas, worst.p_interval)
+    fitted = f" ({how})" if how else ""
     text = f"Chance alone would give as clear a grouping with probability {chance}{fitted}"
     if len(stable) == len(honest):
         again = "it comes" if len(honest) == 1 else "all of them come"

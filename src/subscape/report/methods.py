@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from subscape.core.errors import count
+from subscape.exploration.verdict import interval_words
 from subscape.finders.catalogue import CATALOGUE, of_role
 from subscape.version import __version__
 
 from .wording import compared, number
 
 if TYPE_CHECKING:
-    from subscape.exploration.study import Study
+    from subscape.exploration.study import Study, View
 
 
 class Methods(NamedTuple):
@@ -122,8 +123,11 @@ def _chance(study: Study) -> list[str]:
         fewest = min(view.n_tables for view in fitted)
         text.append(
             f"Where none of the {count(fewest, 'table')} reached a score, its p-value is read from "
-            "a Gumbel distribution fitted to their best scores (fitted tail); counted, it is at "
-            f"most {ideas} in {fewest + 1}."
+            "a Gumbel distribution fitted to their best scores (fitted tail; a gamma distribution "
+            "for classes in levels, and an exponential tail where most of these scores are equal), "
+            "unless a test of that tail's shape refuses it at the 1 % level, and then it is "
+            "counted; the interval holds it in 95 of 100 cases if the fitted law is the right one. "
+            f"Counted, p is at most {ideas} in {fewest + 1}."
         )
     return text
 
@@ -135,12 +139,21 @@ def _outcome(study: Study) -> list[str]:
         return ["No grouping was better than chance.", *more]
     told = [
         f"view {view.number} ({count(view.n_clusters, 'cluster')}, p {compared(view.p_value)}"
-        f"{' by the fitted tail' * view.is_fitted}, "
+        f"{_by_fit(view)}, "
         f"stability {number(view.stability)})"
         for view in honest
     ]
     words = told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
     return [f"Better than chance: {words}."]
+
+
+def _by_fit(view: View) -> str:
+    """That a p-value is from a fitted tail, with its interval."""
+    if not view.is_fitted:
+        return ""
+    if view.p_interval is None:
+        return " by the fitted tail"
+    return f" by the fitted tail, 95 % interval {interval_words(view.p_interval)}"
 
 
 # -- the papers behind what a study did, as they stand in a list of references ---------------------

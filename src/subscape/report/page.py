@@ -10,6 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from subscape.exploration.verdict import interval_words
 from subscape.files.atomic import write_atomically
 from subscape.version import __version__
 
@@ -156,6 +157,7 @@ def _environment() -> Any:
     environment.filters.update(
         chance=wording.chance,
         compared=wording.compared,
+        interval=interval_words,
         share=wording.share,
         number=wording.number,
         short=wording.short,

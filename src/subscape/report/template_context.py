@@ -12,7 +12,7 @@ import numpy as np
 from subscape.core.errors import count
 from subscape.exploration.known_groupings import LEIDEN
 from subscape.exploration.study import all_views
-from subscape.exploration.verdict import counted_bound, joined, paragraphs
+from subscape.exploration.verdict import fitted_tail, joined, paragraphs
 from subscape.finders.catalogue import of_role
 from subscape.validation.criteria import smallest_cluster
 
@@ -110,8 +110,8 @@ def _tiles(study: Study) -> list[Tile]:
     largest = max(view.p_value for view in honest)
     tables = f"{count(len(study.chance), 'table')} without groups"
     worst = max(honest, key=lambda view: view.p_value)
-    bound = counted_bound(worst.p_value, worst.n_tables, worst.n_ideas)
-    tables = f"fitted tail; {bound}" if bound else tables
+    how = fitted_tail(worst.p_value, worst.n_tables, worst.n_ideas, worst.p_interval)
+    tables = how or tables
     tiles.append(Tile(f"p {compared(largest)}", "against chance", tables))
     # NaN where samples were not tried yet, and then it is the least.
     least = float(np.min([view.stability for view in honest]))

@@ -17,6 +17,12 @@ from subscape.finders.classes.level_table import LevelTable
 from subscape.finders.classes.trait_model import Trait, draw_trait, normal_level_scores, row_scores
 from subscape.parallel.seeds import seed_sequence
 from subscape.parallel.threads import one_blas_thread
+from subscape.validation.fitted_tails import (
+    Interval,
+    largest,
+    pearson_holds,
+    pearson_interval,
+)
 from subscape.validation.nulls import normal_scores
 from subscape.validation.unimodality import unimodal_table
 
@@ -293,6 +299,14 @@ class ClassTest:
             gamma_p_value(self.evidence, each, 1 / self.n_rows) for each in self.maxima.values()
         )
 
+    def interval(self) -> Interval:
+        """Where that probability is (95 %), if the tail that was fitted holds."""
+        if not self.evidence > 0 or not self.maxima:
+            return Interval(1.0, 1.0)
+        return largest(
+            *(gamma_interval(self.evidence, each, 1 / self.n_rows) for each in self.maxima.values())
+        )
+
 
 def class_test(
     X: ArrayLike,
@@ -416,7 +430,8 @@ def gamma_p_value(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> 
     Within the gains seen it is their share (plus one, of all plus one). Beyond them it is read from
     the gamma distribution with their mean, spread and skewness (Pearson's third type), the first
     two less favourable by a standard error, the third at least by one: differences of
-    log-likelihoods are nearly normal where columns depend on each other, and skewed where not.
+    log-likelihoods are nearly normal where columns depend on each other, and skewed where not. If
+    the gains are surely more skewed than the exponential law, it is the share, too.
 
     >>> gamma_p_value(0.0, [1.0, 2.0, 3.0])
     1.0
@@ -430,8 +445,29 @@ def gamma_p_value(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> 
         return float(counted)
     spread = max(float(values.std(ddof=1)), least_spread)
     away = (gain - float(values.mean()) - spread / np.sqrt(n)) / spread / (1 + 1 / np.sqrt(2 * n))
-    seen = float(np.power(values - values.mean(), 3).mean()) / spread**3
-    skewness = max(seen, float(np.sqrt(6 / n)))
-    shape = 4 / skewness**2
+    shape = _gamma_shape(values, spread)
     beyond = gammaincc(shape, max(shape + away * np.sqrt(shape), 0.0))
-    return float(min(counted, beyond))
+    if not beyond < counted or not pearson_holds(values):
+        return float(counted)
+    return float(beyond)
+
+
+def gamma_interval(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> Interval:
+    """Where the probability of :func:`gamma_p_value` is (95 %), for a tail that was fitted.
+
+    >>> found = gamma_interval(9.0, [1.0, 2.0, 3.0, 2.5, 1.2, 1.9])
+    >>> found.low < gamma_p_value(9.0, [1.0, 2.0, 3.0, 2.5, 1.2, 1.9]) < found.high
+    True
+    """
+    p_value = gamma_p_value(gain, maxima, least_spread)
+    values = np.asarray(maxima, dtype=np.float64)
+    if not p_value < 1 / (1 + len(values)):
+        return Interval(p_value, p_value)
+    spread = max(float(values.std(ddof=1)), least_spread)
+    return pearson_interval(gain, values, spread, _gamma_shape(values, spread)).holding(p_value)
+
+
+def _gamma_shape(values: FloatArray, spread: float) -> float:
+    """Shape of the gamma law with the skewness seen, at least its standard error."""
+    seen = float(np.power(values - values.mean(), 3).mean()) / spread**3
+    return 4 / max(seen, float(np.sqrt(6 / len(values)))) ** 2

@@ -12,6 +12,15 @@ from numpy.typing import ArrayLike
 from subscape.core.errors import SubscapeError
 from subscape.core.types import FloatArray
 
+from .fitted_tails import (
+    Interval,
+    gumbel_holds,
+    gumbel_interval,
+    heap_p_value,
+    largest,
+    smallest,
+)
+
 #: Nats by which maxima differ at least.
 LEAST_SPREAD = 0.01
 #: Euler's constant: the mean of the standard distribution of maxima.
@@ -159,6 +168,19 @@ class NullMaxima:
         """
         return self._p_value(score, self.cluster_maxima)
 
+    def interval(self, score: float, normal_score: float = -np.inf) -> Interval:
+        """Where the probability is (95 %), if the tail that was fitted holds."""
+        found = self._interval(score, self.maxima, self.curve_maxima)
+        if not self.normal_maxima or not normal_score > -np.inf:
+            return found
+        other = self._interval(normal_score, self.normal_maxima, self.curve_normal_maxima)
+        return smallest(found, other).times(2)
+
+    @staticmethod
+    def _interval(score: float, *kinds: tuple[float, ...]) -> Interval:
+        found = [tail_interval(score, maxima) for maxima in kinds if maxima]
+        return largest(*found) if found else Interval(1.0, 1.0)
+
     @staticmethod
     def _p_value(score: float, *kinds: tuple[float, ...]) -> float:
         """What is claimed must beat every kind of table without groups."""
@@ -203,7 +225,9 @@ def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
 
     Within the maxima seen it is their share (plus one, of all plus one). Beyond them it is read
     from the distribution that maxima tend to (Gumbel), with their mean and spread, both less
-    favourable by a standard error.
+    favourable by a standard error; where most maxima are the same, from the exponential tail of
+    the others if that is larger. If the tail of the maxima is surely heavier than that
+    (:func:`~subscape.validation.fitted_tails.gumbel_holds`), it is the share, too.
 
     >>> gumbel_p_value(0.0, [1.0, 2.0, 3.0])
     1.0
@@ -222,4 +246,27 @@ def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
     spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
     scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
     place = float(values.mean()) + spread / np.sqrt(n) - EULER * scale
-    return float(min(counted, -np.expm1(-np.exp(-(score - place) / scale))))
+    fitted = max(-np.expm1(-np.exp(-(score - place) / scale)), heap_p_value(score, values))
+    if not fitted < counted or not gumbel_holds(values):
+        return float(counted)
+    return float(fitted)
+
+
+def tail_interval(score: float, maxima: Sequence[float]) -> Interval:
+    """Where the probability of :func:`gumbel_p_value` is (95 %), for a tail that was fitted.
+
+    What was counted is given as it is.
+
+    >>> tail_interval(2.0, [1.0, 2.0, 3.0])
+    Interval(low=0.75, high=0.75)
+    >>> found = tail_interval(9.0, [1.0, 2.0, 3.0, 2.5, 1.2, 1.9])
+    >>> found.low < gumbel_p_value(9.0, [1.0, 2.0, 3.0, 2.5, 1.2, 1.9]) < found.high
+    True
+    """
+    p_value = gumbel_p_value(score, maxima)
+    values = np.asarray(maxima, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if not p_value < 1 / (1 + len(values)):
+        return Interval(p_value, p_value)
+    spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
+    return gumbel_interval(score, values, spread).holding(p_value)
