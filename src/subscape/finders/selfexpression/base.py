@@ -28,6 +28,7 @@ from subscape.finders.sampling import places_to_search
 
 from .affinity import (
     MOST_BY_GAP,
+    Spectrum,
     affinity,
     are_components,
     eigengap,
@@ -52,6 +53,9 @@ MOST_COMMON = 0.9
 #: Rows lie on a flat if no more than this share of their variance is off it. Where rows lie on no
 #: flats, which of them are one says nothing.
 OFF_THE_FLAT = 0.05
+#: Rows are on a flat, but for rounding, if this share of their squared lengths is off it; the
+#: smallest that eigenvalues of products can tell.
+ON_THE_FLAT = 1e-12
 #: Directions that parts are compared in, at most.
 MOST_DIRECTIONS = 50
 #: Rows that lie in a subspace but for this are written in its coordinates.
@@ -118,12 +122,17 @@ class SelfExpressionFinder(SubspaceFinder):
             coefficients = self._express(nodes.directions, watch)
             split = self._split(coefficients, nodes.directions, k, rng, watch)
             spreads = Spreads(rows, self.affine)
-            starts = [self._fitted(spreads, nodes, labels) for labels in split.labels]
-            before, n_iter = self._everywhere(X, starts[0], places), 1
+            start = self._fitted(spreads, nodes, split.labels)
+            before, n_iter = self._everywhere(X, start, places), 1
             after = before
             if self.refine:
-                ends = [self._refined(spreads, start, watch) for start in starts]
-                best = min(ends, key=lambda end: end.score)
+                best = self._refined(spreads, start, watch)
+                # Where all rows lie on their flats there is nothing to gain.
+                if not self._is_exact(spreads, best.parts):
+                    other = self._joined_parts(split, nodes.directions, rng, watch)
+                    if other is not None:
+                        end = self._refined(spreads, self._fitted(spreads, nodes, other), watch)
+                        best = min(best, end, key=lambda end: end.score)
                 ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
                 after, n_iter = self._everywhere(X, ended, places), best.n_iter
             own = after.labels if places is None else after.labels[places]
@@ -216,11 +225,7 @@ class SelfExpressionFinder(SubspaceFinder):
         rng: np.random.Generator,
         watch: Watch,
     ) -> Split:
-        """Parts of the graph; -1 are rows that nobody needs, -2 rows that hang together nowhere.
-
-        If they are to be refined, there is another way to begin: more parts than clusters, of
-        which those that lie on a common flat are joined.
-        """
+        """Parts of the graph; -1 are rows that nobody needs, -2 rows that hang together nowhere."""
         m = coefficients.shape[0]
         labels = np.full(m, UNPLACED, np.intp)
         inside = np.ones(m, bool)
@@ -234,27 +239,43 @@ class SelfExpressionFinder(SubspaceFinder):
         if not len(kept):
             # No row says anything about another: one after the other, as far as there are groups.
             labels[labels == UNPLACED] = 0
-            return Split([labels], np.ones(1))
+            return Split(labels, np.ones(1))
         if len(kept) < m:
             graph = graph[kept][:, kept]
         found = spectrum(graph, max((k or MOST_BY_GAP) + 1, 2), self.regularization, rng)
         number = k or self._by_gap(found.values)
         labels[kept] = parts(found.vectors, number, self.n_init, rng, watch)
-        split = Split([labels], found.values[: number + 1])
-        if not self.refine or number == 1 or are_components(graph, labels[kept]):
+        return Split(labels, found.values[: number + 1], Graph(graph, kept, found, number))
+
+    def _joined_parts(
+        self, split: Split, U: FloatArray, rng: np.random.Generator, watch: Watch
+    ) -> IndexArray | None:
+        """Another way to begin: more parts than clusters, joined where they share a flat.
+
+        None where it would be the same, or where the graph says clearly what its parts are.
+        """
+        if split.graph is None:
+            return None
+        graph, kept, found, number = split.graph
+        if number == 1 or are_components(graph, split.labels[kept]):
             # Where the graph has just as many parts, nothing is to be joined.
-            return split
+            return None
         many = min(PIECES * number, len(kept))
         if len(found.values) < many:
             found = spectrum(graph, many, self.regularization, rng, precise=False)
         gap = eigengap(found.values)
         if gap.n_clusters == number and gap.is_clear:
-            return split
-        other = labels.copy()
+            return None
+        other = split.labels.copy()
         other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng, watch), number, rng)
-        if not same_parts(labels, other):
-            split.labels.append(other)
-        return split
+        return None if same_parts(split.labels, other) else other
+
+    def _is_exact(self, spreads: Spreads, found: Parts) -> bool:
+        """Whether every cluster lies on its flat, but for rounding."""
+        return all(
+            each.off(flat.dim) <= ON_THE_FLAT * each.off(0)
+            for each, flat in zip(spreads.of(found.labels), found.flats, strict=True)
+        )
 
     def _by_gap(self, values: FloatArray) -> int:
         gap = eigengap(values)
@@ -355,11 +376,24 @@ class SelfExpressionFinder(SubspaceFinder):
 UNPLACED = -2
 
 
-class Split(NamedTuple):
-    """Parts of the graph, in one way or two, and its leading eigenvalues."""
+class Graph(NamedTuple):
+    """Who expresses whom, of the rows that hang together."""
 
-    labels: list[IndexArray]
+    weights: sparse.csr_array
+    kept: IndexArray
+    """Which rows these are."""
+    spectrum: Spectrum
+    number: int
+    """Of its parts."""
+
+
+class Split(NamedTuple):
+    """Parts of the graph and its leading eigenvalues."""
+
+    labels: IndexArray
     eigenvalues: FloatArray
+    graph: Graph | None = None
+    """None where no row says anything about another."""
 
 
 class Parts(NamedTuple):
