@@ -25,6 +25,7 @@ def full_study():
             view, score=1.25 + i, p_value=0.001 + 0.0001 * i, stability=0.81 + 0.01 * i,
             replication=0.71 + 0.01 * i, missing_redundancy=0.11 + 0.01 * i, idea=f"idea {i}",
             idea_note=f"note {i}", n_tables=31 + i, n_ideas=2 + i, run_ids=(f"run{i}",),
+            p_interval=(0.0011 + i, 0.2 + i),
             names=("young", "old", "", "rich")[: view.n_clusters],
             merges=(Merge(0, 1, 0.51 + i, 3, 0.0051 + i, 0.61 + i), Merge(0, 2, 0.9, 2)),
         )

@@ -70,14 +70,17 @@ def dip_statistic(column: ArrayLike) -> float:
         part = slice(first, last + 1)
         under = _hull(values[part], below[part], convex=True)
         over = _hull(values[part], above[part], convex=False)
-        width = over - under
+        carries_under = under >= below[part] - 1e-12
+        carries_over = over <= above[part] + 1e-12
+        # Between points that carry a hull the gap is a line: where it is level, an end counts.
+        width = np.where(carries_under | carries_over, over - under, -1.0)
         widest = int(width.argmax())
         if width[widest] <= off:
             break
         # The top of the hump lies between the points around the widest gap that carry the hulls.
-        carries = np.flatnonzero(under >= below[part] - 1e-12)
+        carries = np.flatnonzero(carries_under)
         start = int(carries[carries <= widest].max(initial=0))
-        carries = np.flatnonzero(over <= above[part] + 1e-12)
+        carries = np.flatnonzero(carries_over)
         stop = int(carries[carries >= widest].min(initial=last - first))
         rising = (above[part] - under)[: start + 1] if start else np.zeros(1)
         falling = (over - below[part])[stop:] if stop < last - first else np.zeros(1)
