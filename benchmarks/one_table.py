@@ -194,13 +194,14 @@ def run_job(job: str, table: str, address: str | None, kill_after: float | None)
                 stack.callback(timer.cancel)
         before = traffic.sent + traffic.got
         peak.start()
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         found = done(job, table)
-        seconds = time.perf_counter() - start
+        seconds, used = time.perf_counter() - start, time.process_time() - used
         peak.ended.set()
     answer = {
         "digest": found,
         "seconds": seconds,
+        "cpu": used,
         "bytes": traffic.sent + traffic.got - before,
         "passes": traffic.passes,
         "peak_mb": peak.kilobytes / 1024,

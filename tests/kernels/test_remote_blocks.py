@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import queue
 import signal
+import sys
 import threading
 import time
 import warnings
@@ -307,3 +308,34 @@ def test_client_that_disconnects(both, table):
         with pytest.raises(LostWorkerError, match="lost"):
             there.fold(slowly, np.float64, reads=(near,))
         timer.join()
+
+
+def page_faults(size):
+    import resource
+
+    def faults():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+
+    np.ones(size)
+    before = faults()
+    for _ in range(20):
+        np.ones(size)
+    return faults() - before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="an option of the GNU C library")
+def test_workers_use_the_memory_of_a_block_again(both, table):
+    """Their own setting gives it back after every block, and its pages are made anew."""
+    from distributed import default_client
+
+    as_blocks(da.from_array(table, chunks=(97, 5))).fold(lambda block, rows: 0)
+    told = default_client().run(passes.keep_freed_memory)
+    assert list(told.values()) == [True, True]
+    # 1 MB, 256 pages: 20 times given back they would be 5120 faults. Larger arrays have huge pages.
+    found = default_client().submit(page_faults, 2**17, pure=False).result()
+    assert found < 1000
+
+
+def test_memory_of_this_process_is_left_alone(monkeypatch):
+    monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
+    assert not passes.keep_freed_memory.__wrapped__()
