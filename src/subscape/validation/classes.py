@@ -300,7 +300,12 @@ class ClassTest:
         )
 
     def interval(self) -> Interval:
-        """Where that probability is (95 %), if the tail that was fitted holds."""
+        """Where that probability is (95 %), if the tail that was fitted holds.
+
+        Returns
+        -------
+        Interval
+        """
         if not self.evidence > 0 or not self.maxima:
             return Interval(1.0, 1.0)
         return largest(
