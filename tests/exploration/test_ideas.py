@@ -110,3 +110,28 @@ def test_sure_valleys_may_part_what_sure_gaps_leave_together(monkeypatch):
     # What is not sure parts nothing.
     best = shapes.ShapeScores(1.0, 1.0, SimpleNamespace(place=place, labels=three), np.eye(2))
     assert shapes._chosen(table, best, 0.2, 1e-6, rng).by == "gaps"
+
+
+def test_halves_of_a_shell_are_not_parted_by_valleys():
+    rng = np.random.default_rng(0)
+    way = rng.normal(size=(400, 3))
+    shell = way / np.linalg.norm(way, axis=1)[:, None] * rng.uniform(38, 42, (400, 1))
+    table = np.vstack([shell, 5 * rng.normal(size=(400, 3))])
+    found = shapes.find_shapes(table, n_tables=10, seed=0)
+    assert adjusted_rand_score(np.repeat([0, 1], 400), found.labels) == 1.0
+
+
+def test_what_finer_valleys_gain_is_held_against_chance():
+    rng = np.random.default_rng(1)
+    points = np.concatenate([rng.normal(c, 0.5, (60, 2)) for c in (0, 6, 30)])
+    three, two = np.repeat([0, 1, 2], 60), np.repeat([0, 1], [120, 60])
+    fine, coarse = (
+        shapes.Shapes(
+            each, "valleys", np.eye(2), (0, 1), float(shapes.valley_score(points, each).gain), 0.0
+        )
+        for each in (three, two)
+    )
+    low, high = rng.uniform(0, 0.01, 20).tolist(), (5 + rng.random(20)).tolist()
+    assert shapes._gains_more(points, coarse, fine, [low])
+    assert not shapes._gains_more(points, coarse, fine, [low, high])
+    assert not shapes._gains_more(points, fine, fine, [low])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from sklearn.metrics import adjusted_rand_score, homogeneity_score
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.density.gaps import gap_groups, widest_gap
 from subscape.finders.density.subspaces import DensityView, density_views, standardised
+from subscape.finders.density.valleys import valley_score
 from subscape.parallel.threads import one_thread
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
 from subscape.validation.fitted_tails import Interval, largest
@@ -184,7 +185,8 @@ def find_shapes(
                 return Shapes(nothing, "valleys", first[0].basis, (), 0.0, 1.0)
         maxima = _null_scores(searched, best, n_tables, seed, tell)
         p_valley, p_gap = _p_values(best, maxima)
-        found = _chosen(searched, best, p_valley, p_gap, rng)
+        chance = [each[0] for each in maxima.values()]
+        found = _chosen(searched, best, p_valley, p_gap, rng, chance)
     labels = _for_all(table, rows, found.labels, found.basis)
     return Shapes(
         labels, found.by, found.basis, found.columns, found.score, found.p_value,
@@ -250,8 +252,13 @@ def _chosen(
     p_valley: float,
     p_gap: float,
     rng: np.random.Generator,
+    chance: Sequence[Sequence[float]] = (),
 ) -> Shapes:
-    """Valleys or gaps: what comes back better on samples if both are sure, else the surer one."""
+    """Valleys or gaps: what comes back better on samples if both are sure, else the surer one.
+
+    Valleys that part groups of the gaps once more are taken if what this gains is by itself more
+    than ``chance``, the valleys of tables without groups of each kind.
+    """
     options = []
     if best.view is not None:
         place = best.view.place
@@ -278,12 +285,21 @@ def _chosen(
         if (
             by_valleys.n_groups > by_gaps.n_groups
             and homogeneity_score(by_gaps.labels, by_valleys.labels) >= REFINED
+            and _gains_more(table @ by_valleys.basis, by_gaps, by_valleys, chance)
         ):
             return by_valleys  # the same groups, and some of them parted once more
         return max(sure, key=lambda one: (round(_returns(table, one, rng), 1), one.n_groups))
     if sure:
         return sure[0]
     return min(options, key=lambda one: one.p_value)
+
+
+def _gains_more(
+    points: FloatArray, coarse: Shapes, fine: Shapes, chance: Sequence[Sequence[float]]
+) -> bool:
+    """Whether the valleys that finer groups have beyond coarser ones are more than chance."""
+    more = fine.score - float(valley_score(points, coarse.labels).gain)
+    return all(gumbel_p_value(more, each) <= SIGNIFICANCE_LEVEL for each in chance)
 
 
 def _returns(table: FloatArray, found: Shapes, rng: np.random.Generator) -> float:
