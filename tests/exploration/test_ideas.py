@@ -7,8 +7,8 @@ import pytest
 from scipy.special import ndtri
 from sklearn.metrics import adjusted_rand_score
 
-from subscape.exploration import shapes
-from subscape.exploration.ideas import as_levels, line_view
+from subscape.exploration import ideas, shapes
+from subscape.exploration.ideas import as_levels, find_classes, line_view
 from subscape.exploration.preparation import prepare
 from subscape.exploration.study import as_table
 
@@ -135,3 +135,21 @@ def test_what_finer_valleys_gain_is_held_against_chance():
     assert shapes._gains_more(points, coarse, fine, [low])
     assert not shapes._gains_more(points, coarse, fine, [low, high])
     assert not shapes._gains_more(points, fine, fine, [low])
+
+
+# -- classes of many rows -------------------------------------------------------------------------
+
+
+def test_of_many_rows_some_are_searched_and_all_are_in_the_likeliest_class(monkeypatch):
+    monkeypatch.setattr(ideas, "MOST_CLASS_ROWS", 150)
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 900)
+    usual = rng.integers(0, 2, (3, 20))
+    answers = np.where(rng.random((900, 20)) < 0.8, usual[truth], 1 - usual[truth])
+    table = as_table(answers.astype(float))
+    found = find_classes(table, prepare(table), n_tables=10, seed=0)
+    assert found.n_groups == 3
+    # By the shares that are known, no rule does better than this.
+    right = np.where(answers[:, None] == usual, np.log(0.8), np.log(0.2)).sum(axis=2)
+    best = adjusted_rand_score(right.argmax(axis=1), truth)
+    assert adjusted_rand_score(found.labels, truth) > 0.97 * best

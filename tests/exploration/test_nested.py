@@ -100,19 +100,29 @@ def test_rows_in_no_cluster_stay_there():
     assert splits and (labels[::10] == -1).all() and labels.max() == 2
 
 
-def test_what_is_far_less_clear_is_not_split():
+def test_what_is_far_less_clear_is_split_if_chance_does_not_split_it():
     X, truth = clouds([[0, 0, 0], [60, 0, 0], [60, 3.5, 0]], n=200)
     coarse = np.minimum(truth, 1)
     found = clearest(X[coarse == 1], NOTHING, 0)
     assert found is not None and adjusted_rand_score(found.labels, truth[coarse == 1]) > 0.7
+    # As one view the coarser is chosen where both are known ...
     whole = over_normal(GroupingScorer(X)(coarse))
     inner = over_normal(found.told)
     assert is_less_clear(inner.gain, inner.entropy, whole)
-    _, splits = find_splits(X, coarse, NOTHING, "quick", 0, beaten)
-    assert splits == []
-    # Nor is the finer one chosen where both are known.
     (chosen,) = choose_views(GroupingScorer(X), [coarse, truth])
     assert chosen.place == 0
+    # ... and what the cluster holds is asked of the cluster alone.
+    labels, splits = find_splits(X, coarse, NOTHING, "quick", 0, beaten)
+    assert [split.n_groups for split in splits] == [2]
+    assert adjusted_rand_score(labels, truth) > 0.8
+    assert find_splits(X, coarse, NOTHING, "quick", 0, unbeaten)[1] == []
+
+
+def test_both_levels_are_there_however_far_apart_the_outer_groups_are():
+    X, truth = clouds([[0, 0, 0], [6, 0, 0], [90, 0, 0], [90, 6, 0]], n=80)
+    study = explore(X, effort="quick", random_state=0, progress=False)
+    assert adjusted_rand_score(study[1].labels, truth) > 0.95
+    assert adjusted_rand_score(study[1].at(2), truth // 2) == 1.0
 
 
 def test_both_levels_of_a_hierarchy_are_there():

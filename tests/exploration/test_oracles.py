@@ -26,12 +26,13 @@ from subscape.validation.classes import gamma_p_value
 from subscape.validation.fitted_tails import (
     gumbel_holds,
     gumbel_interval,
+    gumbel_tail,
+    heap_p_value,
     pearson_holds,
     pearson_interval,
     standard_pearson,
 )
 from subscape.validation.max_statistic import (
-    EULER,
     NullMaxima,
     gumbel_p_value,
     tail_interval,
@@ -40,14 +41,35 @@ from subscape.validation.max_statistic import (
 # -- p-values -------------------------------------------------------------------------------------
 
 
-def test_beyond_the_maxima_the_tail_is_gumbels_with_both_corrections():
-    maxima = np.array([1.0, 1.5, 0.7, 2.2, 1.9, 1.1, 0.4, 1.3])
-    n, spread = len(maxima), maxima.std(ddof=1)
-    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
-    place = maxima.mean() + spread / np.sqrt(n) - EULER * scale
-    for score in (4.0, 6.0, 9.0):
-        known = gumbel_r.sf(score, loc=place, scale=scale)
-        assert gumbel_p_value(score, maxima) == pytest.approx(known, rel=1e-9)
+@pytest.mark.parametrize("n", [5, 10, 40])
+def test_beyond_the_maxima_a_p_value_is_how_often_one_more_gets_so_far(n):
+    # By brute force: n maxima and one more, of a law whose place and scale play no part.
+    drawn = np.random.default_rng(n).gumbel(-7.0, 3.0, (200_000, n + 1))
+    away = (drawn[:, 0] - drawn[:, 1:].mean(axis=1)) / drawn[:, 1:].std(axis=1, ddof=1)
+    maxima = np.random.default_rng(1).gumbel(2.0, 0.5, n)
+    for known in (0.01, 0.002):
+        score = maxima.mean() + np.quantile(away, 1 - known) * maxima.std(ddof=1)
+        assert gumbel_p_value(score, maxima) == pytest.approx(known, rel=0.1)
+
+
+def test_p_values_of_tables_without_groups_are_what_they_say():
+    rng = np.random.default_rng(8)
+    for n in (10, 20):
+        found = [gumbel_p_value(x[0], x[1:]) for x in rng.gumbel(1.0, 2.0, (20_000, n + 1))]
+        for level in (0.05, 0.01, 0.002):
+            # A tail that is refused is counted, which makes a p-value larger, never smaller.
+            share = np.mean(np.array(found) <= level)
+            assert 0.5 * level < share < level + 3 * np.sqrt(level / 20_000)
+
+
+def test_above_a_heap_a_p_value_is_the_share_times_how_often_one_more_gets_so_far():
+    rng = np.random.default_rng(4)
+    above = rng.exponential(2.0, 6)
+    drawn = rng.exponential(1.0, (200_000, 7))
+    away = np.quantile(drawn[:, 0] / drawn[:, 1:].sum(axis=1), 0.98)
+    values = np.concatenate([np.zeros(14), above])
+    score = above.sum() * away
+    assert heap_p_value(score, values) == pytest.approx(7 / 21 * 0.02, rel=0.05)
 
 
 def test_within_the_maxima_it_is_their_share():
@@ -129,7 +151,8 @@ def test_of_two_scores_twice_the_smaller_probability_counts():
     # Bent curves have to be beaten by the same score.
     bent = NullMaxima(low, low, high, low, low, high)
     assert bent.p_value(4.0, 4.0) == 1.0
-    assert not chance.is_clear(0.5, 9.0) or gumbel_p_value(9.0, high) * 2 < 1e-4
+    assert not chance.is_clear(2.5, 0.0) and 1e-3 < chance.p_value(2.5, 0.0) < 0.05
+    assert chance.is_clear(9.0, 0.0) and chance.p_value(9.0, 0.0) < 1e-3
     assert chance.is_clear(0.0, 0.0)
 
 
@@ -185,10 +208,7 @@ def old_p_value(score, values):
     counted = (1 + (values >= score).sum()) / (n + 1)
     if counted > 1 / (n + 1):
         return counted
-    spread = max(values.std(ddof=1), 0.01)
-    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
-    place = values.mean() + spread / np.sqrt(n) - EULER * scale
-    return min(counted, -np.expm1(-np.exp(-(score - place) / scale)))
+    return min(counted, gumbel_tail(score, values, max(values.std(ddof=1), 0.01)))
 
 
 @pytest.mark.parametrize("n", [10, 40])
@@ -406,11 +426,11 @@ def test_tables_of_a_kind_that_is_surely_beaten_are_not_drawn_any_more():
     beaten = [[x, x, x] for x in few]
     found = {"unimodal": beaten, "curve": [[x + 6, x, x] for x in few]}
     assert list(assess._undecided(found, [(90.0, 90.0)])) == []
-    assert list(assess._undecided(found, [(9.0, 90.0)])) == ["unimodal", "curve"]
-    assert list(assess._undecided(found, [(18.0, 90.0)])) == ["curve"]
-    # Each view counts, and so does the score over one normal distribution.
-    assert list(assess._undecided(found, [(90.0, 90.0), (0.0, 90.0)])) == ["unimodal", "curve"]
-    assert list(assess._undecided(found, [(90.0, 0.0)])) == ["unimodal", "curve"]
+    assert list(assess._undecided(found, [(9.0, 1.0)])) == ["unimodal", "curve"]
+    assert list(assess._undecided(found, [(18.0, 1.0)])) == ["curve"]
+    # Of two scores one is enough, but each view counts.
+    assert list(assess._undecided(found, [(1.0, 90.0)])) == []
+    assert list(assess._undecided(found, [(90.0, 90.0), (1.0, 1.0)])) == ["unimodal", "curve"]
     # Nothing was drawn yet, or there is nothing to be decided.
     assert list(assess._undecided({"unimodal": [], "ring": []}, [(90.0, 90.0)])) == [
         "unimodal",
@@ -427,7 +447,7 @@ def test_halves_of_a_ring_among_noise_are_held_against_a_ring():
     ring[:, 0], ring[:, 2] = 1.4 * radius * np.cos(angle), 1.4 * radius * np.sin(angle)
     first = np.eye(5)[:, :1]
     numbers = (2, 3, 4, 5, 6, 8)
-    seen = assess._seen_curve(ring, first, numbers, 0)
+    seen = assess.seen_curve(ring, first, numbers, 0)
     assert seen == "ring in a plane through the view"
     plane = assess.plane_of(ring, first)
     np.testing.assert_array_equal(plane[:, 0], first[:, 0])
@@ -435,7 +455,7 @@ def test_halves_of_a_ring_among_noise_are_held_against_a_ring():
     # Two clouds are no ring, however near they are.
     for apart in (3.0, 5.0):
         clouds = rng.normal(size=(250, 4)) + apart * np.outer(rng.integers(0, 2, 250), np.eye(4)[0])
-        assert assess._seen_curve(clouds, np.eye(4)[:, :1], numbers, 0) is None
+        assert assess.seen_curve(clouds, np.eye(4)[:, :1], numbers, 0) is None
 
 
 def test_an_open_curve_is_not_taken_for_a_ring():

@@ -300,7 +300,7 @@ BATCH = 10
 FEW = 5
 #: Times as many tables as planned are drawn, at most, while a p-value is within this factor of the
 #: level.
-MORE = {"quick": 1, "normal": 2, "thorough": 3}
+MORE = {"quick": 2, "normal": 2, "thorough": 3}
 CLOSE = 5.0
 #: Held-out nats per row by which a curve must be better than one cloud to be a description, and
 #: clouds than the curve for it to be none; what one row counts at most; groupings that are tried.
@@ -327,6 +327,7 @@ def chance_maxima(
     numbers: Sequence[int] = (),
     basis: FloatArray | None = None,
     where: str = "",
+    n_ideas: int = 1,
 ) -> NullMaxima:
     """What the best result scores on tables like ``X`` that have no groups.
 
@@ -339,7 +340,7 @@ def chance_maxima(
     scored as such, and finders of boxes are run. ``numbers`` of clusters are tried, by default
     those that the plan tries. ``basis`` is where the clearest view is seen: rows may lie along a
     curve there, too (or, of a view along one line, in the plane through it that looks most like a
-    ring). ``where`` names a part of the table.
+    ring). ``where`` names a part of the table. p-values will be multiplied by ``n_ideas``.
     """
     X = X[compared_rows(len(X), plan.effort, boxes)]
     box_numbers = [k for k in BOX_NUMBERS if k <= max(2, len(X) // 5)]
@@ -350,7 +351,7 @@ def chance_maxima(
     seen = None
     if not boxes and (few_valued is None or not len(few_valued)):
         name = f"{where} curve" if where else "curve"
-        seen = journal.decide(name, lambda: _seen_curve(X, basis, numbers, plan.seed))
+        seen = journal.decide(name, lambda: seen_curve(X, basis, numbers, plan.seed))
     if seen and "plane" in seen and basis is not None:
         basis = plane_of(X, basis)
     basis = _in_units(X, basis) if seen and "view" in seen and basis is not None else None
@@ -361,7 +362,7 @@ def chance_maxima(
     prefix = f"{where} " if where else ""
     for start in range(0, MORE[plan.effort] * plan.n_null, batch):
         if start >= plan.n_null and not any(
-            _is_close(_as_maxima(found).p_value(*each)) for each in scores
+            _is_close(n_ideas * _as_maxima(found).p_value(*each)) for each in scores
         ):
             break
         if start and not journal.decide(f"{prefix}null tables from {start}", in_time):
@@ -390,7 +391,7 @@ def chance_maxima(
     return _as_maxima(found)
 
 
-def _seen_curve(
+def seen_curve(
     X: FloatArray, basis: FloatArray | None, numbers: Sequence[int], seed: int
 ) -> str | None:
     """Whether rows lie along a curve, and where: in the whole table, or where a view is seen."""

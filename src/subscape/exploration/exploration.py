@@ -33,6 +33,7 @@ from .assess import (
     compared_rows,
     resampling_tasks,
     row_samples,
+    seen_curve,
     view_stability,
 )
 from .boxes import BoxScorer
@@ -382,7 +383,8 @@ class Exploration:
         list of AssessedView
         """
         few_valued = self.ready.few_valued
-        views = [self._as_chance_searches(self._on_compared_rows(view)) for view in views]
+        views = [self._as_compared(view) for view in views]
+        found = [self._as_compared(one) for one in self._known[1]]
         chance = chance_maxima(
             self.X if len(few_valued) else self.Z,
             self.plan,
@@ -392,9 +394,11 @@ class Exploration:
             self._in_time,
             few_valued,
             boxes=self.scorer is self.scorers.boxes,
-            scores=[(view.score, view.normal_score) for view in views],
+            scores=[(view.score, view.normal_score) for view in [*views, *_clearest(found)]],
             basis=self._where_seen(views),
+            n_ideas=self._n_ideas,
         )
+        views = self._claimable_first(views, found, chance)
         self.chance = chance
         tested = [AssessedView(view, chance) for view in views]
         self._update("samples of the rows, other ideas of a group", tested)
@@ -402,6 +406,52 @@ class Exploration:
         outcome = [AssessedView(v, chance, each) for v, each in zip(views, again, strict=True)]
         outcome = replace_unstable_views(outcome, self._known[1], chance, self._again)
         return self._with_nested(self._with_ideas(outcome, chance))
+
+    def _as_compared(self, view: Consensus) -> Consensus:
+        """A view with the scores by which it is held against chance."""
+        return self._as_chance_searches(self._on_compared_rows(view))
+
+    def _claimable_first(
+        self, views: list[Consensus], found: Sequence[Consensus], chance: NullMaxima
+    ) -> list[Consensus]:
+        """The views, chosen among what chance doesn't give wherever there is such.
+
+        Tables without groups say how far the best of *all* groupings gets by chance, so that the
+        p-value of any grouping that was found is valid, whichever is chosen in the end. The
+        grouping that describes most may be one that chance gives, too, while another version of
+        it is not.
+        """
+
+        def p_value(view: Consensus) -> float:
+            return self._n_ideas * chance.p_value(view.score, view.normal_score)
+
+        if all(p_value(view) <= SIGNIFICANCE_LEVEL for view in views):
+            return views
+        sure = [one for one in found if p_value(one) <= SIGNIFICANCE_LEVEL]
+        known = [labels[self.rows] for labels in self.given.values()]
+        chosen = [self._as_compared(view) for view in ranked(sure, self.scorer, known)]
+        chosen = [view for view in chosen if p_value(view) <= SIGNIFICANCE_LEVEL]
+        rest = [
+            view for view in views if not any(is_version(view.labels, one.labels) for one in chosen)
+        ]
+        return [*chosen, *rest] if self._lies_along_no_other_curve(chosen, chance) else views
+
+    def _lies_along_no_other_curve(self, views: Sequence[Consensus], chance: NullMaxima) -> bool:
+        """Whether tables along a curve were drawn if the clearest view lies along one."""
+        basis = self._where_seen(views)
+        if basis is None or chance.curve_maxima:
+            return True
+        numbers = ladder(len(self.compared_rows), MOST_CLUSTERS[self.plan.effort])
+        table = (self.X if len(self.ready.few_valued) else self.Z)[self.compared_rows]
+        return not self.journal.decide(
+            "curve of a surer view", lambda: seen_curve(table, basis, numbers, self.plan.seed)
+        )
+
+    @property
+    def _n_ideas(self) -> int:
+        """Ideas of a group that are tried on this table if clouds or boxes are sure."""
+        classes = can_have_classes(self.searched, self.ready)
+        return 1 + int(classes) + int(can_have_shapes(self.ready))
 
     def _where_seen(self, views: Sequence[Consensus]) -> FloatArray | None:
         """Where the clearest view is seen, in the columns that tables without groups are like."""
@@ -762,6 +812,22 @@ class Exploration:
     def _keep(self, study: Study) -> None:
         if self.folder is not None:
             study.save(self.folder)
+
+
+def _clearest(found: Sequence[Consensus]) -> list[Consensus]:
+    """The groupings with the largest scores, over one hump and over one normal distribution."""
+    if not found:
+        return []
+    best = {id(max(found, key=key)): max(found, key=key) for key in (_score, _normal_score)}
+    return list(best.values())
+
+
+def _score(view: Consensus) -> float:
+    return view.score
+
+
+def _normal_score(view: Consensus) -> float:
+    return view.normal_score
 
 
 class Interrupted(KeyboardInterrupt):

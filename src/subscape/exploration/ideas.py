@@ -12,13 +12,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from sklearn.metrics import adjusted_rand_score
 
 from subscape.core.errors import count
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.finders.classes.class_score import ClassScorer
+from subscape.finders.classes.latent_classes import likeliest_classes
 from subscape.finders.classes.level_table import LevelTable, columns_of_levels
 from subscape.finders.density.subspaces import standardised
 from subscape.finders.density.valleys import valley_score
@@ -151,7 +151,11 @@ def find_classes(table: Table, ready: Prepared, *, n_tables: int, seed: int) -> 
         rows = np.sort(rng.choice(len(rows), MOST_CLASS_ROWS, replace=False))
     tested = class_test(values[rows], levelled, n_tables=n_tables, random_state=seed)
     scorer = ClassScorer(LevelTable.of(values, levelled))
-    labels = _nearest_labels(ready.X, rows, tested.labels)
+    known = tested.labels.astype(np.int64)
+    labels = known
+    if len(rows) < len(values):
+        labels = likeliest_classes(scorer.table, rows, known)
+        labels[rows] = known
 
     def again(sample: IndexArray) -> IntArray:
         sub = ClassScorer(scorer.table.rows(sample), like=scorer)
@@ -182,14 +186,6 @@ def find_classes(table: Table, ready: Prepared, *, n_tables: int, seed: int) -> 
         n_tables=min(map(len, tested.maxima.values()), default=0),
         interval=tested.interval(),
     )
-
-
-def _nearest_labels(X: FloatArray, rows: IndexArray, labels: NDArray[Any]) -> IntArray:
-    if len(rows) == len(X):
-        return labels.astype(np.int64)
-    everyone = labels[cKDTree(X[rows]).query(X)[1]].astype(np.int64)
-    everyone[rows] = labels
-    return everyone
 
 
 # -- shapes ---------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ from subscape.validation.max_statistic import NullMaxima
 
 from .assess import best_scores
 from .clouds import CloudSearch, ladder
-from .select import choose_views, is_less_clear, over_normal
+from .select import choose_views
 from .separation import GroupingScorer, Separation
 from .slices import is_sliced
 
@@ -108,7 +108,6 @@ def find_splits(
         From 0 on; the same where nothing was split.
     splits : list of Split
     """
-    whole = over_normal(GroupingScorer(X, few_valued)(labels))
     current = np.asarray(labels, dtype=np.int64).copy()
     queue = [np.flatnonzero(current == k) for k in np.unique(current[current >= 0])]
     splits: list[Split] = []
@@ -125,9 +124,6 @@ def find_splits(
         few = np.flatnonzero(np.isin(columns, few_valued))
         found = clearest(part, few, seed)
         if found is None:
-            continue
-        inner = over_normal(found.told)
-        if is_less_clear(inner.gain, inner.entropy, whole):
             continue
         numbers = ladder(len(part), MOST_WITHIN)
         reached = best_scores(part, seed, few, numbers=numbers)

@@ -122,9 +122,10 @@ def _chance(study: Study) -> list[str]:
     if fitted:
         fewest = min(view.n_tables for view in fitted)
         text.append(
-            f"Where none of the {count(fewest, 'table')} reached a score, its p-value is read from "
-            "a Gumbel distribution fitted to their best scores (fitted tail; a gamma distribution "
-            "for classes in levels, and an exponential tail where most of these scores are equal), "
+            f"Where none of the {count(fewest, 'table')} reached a score, its p-value is the "
+            "probability that one more would, given these, by a Gumbel distribution fitted to "
+            "their best scores (fitted tail; a gamma distribution for classes in levels, and an "
+            "exponential tail where most of these scores are equal), "
             "unless a test of that tail's shape refuses it at the 1 % level, and then it is "
             "counted; the interval holds it in 95 of 100 cases if the fitted law is the right one. "
             f"Counted, p is at most {ideas} in {fewest + 1}."

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaincc, ndtri
+from scipy.special import ndtri
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 from subscape.finders.classes.class_score import ClassGain, ClassScorer
@@ -22,6 +22,7 @@ from subscape.validation.fitted_tails import (
     largest,
     pearson_holds,
     pearson_interval,
+    pearson_tail,
 )
 from subscape.validation.nulls import normal_scores
 from subscape.validation.unimodality import unimodal_table
@@ -32,7 +33,7 @@ N_TABLES = 40
 ENOUGH = 5
 #: Nor after so many tables of each kind if classes are this sure.
 FEWEST = 10
-SURE = 1e-4
+SURE = 1e-3
 #: Starts per number of classes, on the table and on those drawn alike.
 N_INIT = 4
 MAX_ITER = 40
@@ -433,14 +434,15 @@ def gamma_p_value(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> 
     """Probability that the largest gain on a table without classes reaches ``gain``.
 
     Within the gains seen it is their share (plus one, of all plus one). Beyond them it is read from
-    the gamma distribution with their mean, spread and skewness (Pearson's third type), the first
-    two less favourable by a standard error, the third at least by one: differences of
-    log-likelihoods are nearly normal where columns depend on each other, and skewed where not. If
-    the gains are surely more skewed than the exponential law, it is the share, too.
+    the gamma distribution with their mean, spread and skewness (Pearson's third type), the last
+    at least by a standard error, as the probability that one more table gains as much
+    (:func:`~subscape.validation.fitted_tails.pearson_tail`): differences of log-likelihoods are
+    nearly normal where columns depend on each other, and skewed where not. If the gains are surely
+    more skewed than the exponential law, it is the share, too.
 
     >>> gamma_p_value(0.0, [1.0, 2.0, 3.0])
     1.0
-    >>> 0 < gamma_p_value(40.0, [1.0, 2.0, 3.0]) < 0.01
+    >>> 0 < gamma_p_value(40.0, [1.0, 2.0, 3.0, 2.0, 1.5]) < 0.01
     True
     """
     values = np.asarray(maxima, dtype=np.float64)
@@ -449,9 +451,7 @@ def gamma_p_value(gain: float, maxima: ArrayLike, least_spread: float = 0.0) -> 
     if counted > 1 / (1 + n) or n < 3:
         return float(counted)
     spread = max(float(values.std(ddof=1)), least_spread)
-    away = (gain - float(values.mean()) - spread / np.sqrt(n)) / spread / (1 + 1 / np.sqrt(2 * n))
-    shape = _gamma_shape(values, spread)
-    beyond = gammaincc(shape, max(shape + away * np.sqrt(shape), 0.0))
+    beyond = pearson_tail(gain, values, spread, _gamma_shape(values, spread))
     if not beyond < counted or not pearson_holds(values):
         return float(counted)
     return float(beyond)

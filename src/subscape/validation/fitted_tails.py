@@ -16,6 +16,8 @@ REFUSED = 0.01
 SURENESS = 0.95
 #: Samples drawn from a law to know what its statistics are; the same ones every time.
 N_DRAWN = 2000
+#: The same for its mean and spread, of which small p-values are made.
+N_FORETOLD = 20_000
 #: Fewer values above a heap of equal ones tell nothing about the law that they follow.
 FEWEST_ABOVE = 5
 
@@ -88,7 +90,7 @@ def most_skewed(law: str, n: int) -> float:
 @lru_cache(maxsize=64)
 def _moments(n: int) -> tuple[FloatArray, FloatArray]:
     """Means and spreads of samples from Gumbel's law: they do not depend on its parameters."""
-    drawn = _drawn("gumbel", n)
+    drawn = np.random.default_rng([n, 41]).gumbel(size=(N_FORETOLD, n))
     return drawn.mean(axis=1), drawn.std(axis=1, ddof=1)
 
 
@@ -131,19 +133,53 @@ def gumbel_holds(values: FloatArray) -> bool:
 def heap_p_value(score: float, values: FloatArray) -> float:
     """Probability of a score where most tables without groups give one and the same; else 0.
 
-    The share of the tables above that heap, times the exponential tail with their mean distance
-    from it, both less favourable by about a standard error.
+    The share of the tables above that heap (plus one, of all plus one), times the probability that
+    one more draw from an exponential law is so far above the heap, given those seen (exact, if that
+    is the law).
 
     >>> values = np.array([0.0] * 9 + [0.1])
     >>> round(heap_p_value(1.0, values), 6), heap_p_value(1.0, np.arange(9.0))
-    (0.001225, 0.0)
+    (0.016529, 0.0)
     """
     above = above_heap(values)
     if above is None or not len(above):
         return 0.0
     share = (1 + len(above)) / (1 + len(values))
-    mean = float(above.mean()) * (1 + 1 / np.sqrt(len(above)))
-    return float(share * np.exp(-max(score - values.min(), 0.0) / mean))
+    away = max(score - float(values.min()), 0.0)
+    return float(share * (1 + away / float(above.sum())) ** -len(above))
+
+
+def gumbel_tail(score: float, values: FloatArray, spread: float) -> float:
+    """Probability that one more maximum reaches a score, given those seen, if they follow Gumbel.
+
+    ``(score - mean) / spread`` of one more draw and as many others has a distribution that depends
+    on their number alone: the probability is that of reaching it. So it is right, whatever place
+    and scale are, for few maxima as for many, and needs no other allowance for their being few
+    (a prediction interval, as for normal samples by Student's t).
+
+    Parameters
+    ----------
+    score : float
+    values : array of shape (n,)
+        Maxima.
+    spread : float
+        Their standard deviation, or the least that they are taken to have.
+
+    Examples
+    --------
+    >>> seen = np.linspace(0.0, 1.0, 20)
+    >>> few, many = gumbel_tail(2.0, seen[::4], 0.3), gumbel_tail(2.0, seen, 0.3)
+    >>> 0 < many < few < 0.1
+    True
+    """
+    reached = _reached(score, values, spread)
+    return float(-np.expm1(-np.exp(-reached)).mean())
+
+
+def _reached(score: float, values: FloatArray, spread: float) -> FloatArray:
+    """Where a score lies in the standard law, for each of many samples like the one seen."""
+    means, spreads = _moments(len(values))
+    return np.asarray(means + (score - float(values.mean())) / spread * spreads)
 
 
 def gumbel_interval(score: float, values: FloatArray, spread: float) -> Interval:
@@ -157,8 +193,7 @@ def gumbel_interval(score: float, values: FloatArray, spread: float) -> Interval
     >>> 0 < found.low < found.high < 0.01
     True
     """
-    means, spreads = _moments(len(values))
-    reached = means + (score - float(values.mean())) / spread * spreads
+    reached = _reached(score, values, spread)
     ends = np.quantile(reached, [(1 + SURENESS) / 2, (1 - SURENESS) / 2])
     low, high = -np.expm1(-np.exp(-ends))
     return Interval(float(low), float(high))
@@ -188,12 +223,29 @@ def pearson_holds(values: FloatArray) -> bool:
     return bool(l_skewness(values) <= most_skewed("exponential", len(values)))
 
 
-def pearson_interval(score: float, values: FloatArray, spread: float, shape: float) -> Interval:
-    """As :func:`gumbel_interval` for the gamma law, its shape taken as known."""
+def pearson_tail(score: float, values: FloatArray, spread: float, shape: float) -> float:
+    """As :func:`gumbel_tail` for the gamma law, its shape taken as known.
+
+    >>> seen = np.linspace(0.0, 1.0, 20)
+    >>> bool(gumbel_tail(2.0, seen, 0.3) > pearson_tail(2.0, seen, 0.3, 50.0) > 0)
+    True
+    """
+    reached = _reached_of_pearson(score, values, spread, shape)
+    return float(_beyond(reached, np.full(len(reached), shape)).mean())
+
+
+def _reached_of_pearson(
+    score: float, values: FloatArray, spread: float, shape: float
+) -> FloatArray:
     rng = np.random.default_rng([len(values), 47])
     drawn = standard_pearson(rng, shape, (N_DRAWN, len(values)))
     away = (score - float(values.mean())) / spread
-    reached = drawn.mean(axis=1) + away * drawn.std(axis=1, ddof=1)
+    return np.asarray(drawn.mean(axis=1) + away * drawn.std(axis=1, ddof=1))
+
+
+def pearson_interval(score: float, values: FloatArray, spread: float, shape: float) -> Interval:
+    """As :func:`gumbel_interval` for the gamma law, its shape taken as known."""
+    reached = _reached_of_pearson(score, values, spread, shape)
     ends = np.quantile(reached, [(1 + SURENESS) / 2, (1 - SURENESS) / 2])
     low, high = _beyond(ends, np.full(2, shape))
     return Interval(float(low), float(high))

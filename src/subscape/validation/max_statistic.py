@@ -16,20 +16,22 @@ from .fitted_tails import (
     Interval,
     gumbel_holds,
     gumbel_interval,
+    gumbel_tail,
     heap_p_value,
     largest,
     smallest,
 )
 
+#: The largest statistic of each of many tables.
+Maxima = Sequence[float] | FloatArray
+
 #: Nats by which maxima differ at least.
 LEAST_SPREAD = 0.01
-#: Euler's constant: the mean of the standard distribution of maxima.
-EULER = 0.5772156649015329
 
 #: Tables without groups that may reach a score before no more are drawn (Besag and Clifford 1991,
 #: doi:10.1093/biomet/78.2.301), and the p-value below which no more are needed.
 ENOUGH_REACHED = 4
-SURE = 1e-4
+SURE = 1e-3
 
 
 def max_statistic_test(observed: ArrayLike, null_maxima: ArrayLike) -> FloatArray:
@@ -152,13 +154,29 @@ class NullMaxima:
     def p_value(self, score: float, normal_score: float = -np.inf) -> float:
         """Probability that chance alone reaches this score.
 
-        With a second score, that over one normal distribution, twice the smaller probability.
+        With a second score, that over one normal distribution, twice the smaller probability. What
+        is claimed must beat every kind of table without groups, each by the one or the other.
         """
-        found = self._p_value(score, self.maxima, self.curve_maxima)
-        if not self.normal_maxima or not normal_score > -np.inf:
-            return found
-        other = self._p_value(normal_score, self.normal_maxima, self.curve_normal_maxima)
-        return min(1.0, 2 * min(found, other))
+        found = (
+            min(1.0, len(pairs) * min(gumbel_p_value(*pair) for pair in pairs))
+            for pairs in self._kinds(score, normal_score)
+        )
+        return max(found, default=1.0)
+
+    def _kinds(
+        self, score: float, normal_score: float
+    ) -> list[list[tuple[float, tuple[float, ...]]]]:
+        """For each kind of table without groups, the scores and the maxima they are held to."""
+        kinds = []
+        for maxima, normal_maxima in (
+            (self.maxima, self.normal_maxima),
+            (self.curve_maxima, self.curve_normal_maxima),
+        ):
+            pairs = [(score, maxima)] if maxima else []
+            if maxima and normal_maxima and normal_score > -np.inf:
+                pairs.append((normal_score, normal_maxima))
+            kinds += [pairs] if pairs else []
+        return kinds
 
     def cluster_p_value(self, score: float) -> float:
         """The same for a single cluster; the maximum over all clusters is what it is held to.
@@ -166,35 +184,24 @@ class NullMaxima:
         That the rows don't lie along one curve is what the view as a whole shows; of a cluster it
         is asked whether it and the one next to it have two humps.
         """
-        return self._p_value(score, self.cluster_maxima)
+        return gumbel_p_value(score, self.cluster_maxima) if self.cluster_maxima else 1.0
 
     def interval(self, score: float, normal_score: float = -np.inf) -> Interval:
         """Where the probability is (95 %), if the tail that was fitted holds."""
-        found = self._interval(score, self.maxima, self.curve_maxima)
-        if not self.normal_maxima or not normal_score > -np.inf:
-            return found
-        other = self._interval(normal_score, self.normal_maxima, self.curve_normal_maxima)
-        return smallest(found, other).times(2)
-
-    @staticmethod
-    def _interval(score: float, *kinds: tuple[float, ...]) -> Interval:
-        found = [tail_interval(score, maxima) for maxima in kinds if maxima]
+        found = [
+            smallest(*(tail_interval(*pair) for pair in pairs)).times(len(pairs))
+            for pairs in self._kinds(score, normal_score)
+        ]
         return largest(*found) if found else Interval(1.0, 1.0)
-
-    @staticmethod
-    def _p_value(score: float, *kinds: tuple[float, ...]) -> float:
-        """What is claimed must beat every kind of table without groups."""
-        return max((gumbel_p_value(score, maxima) for maxima in kinds if maxima), default=1.0)
 
     def is_clear(self, score: float, normal_score: float = -np.inf) -> bool:
         """Whether more tables would hardly change the answer: surely chance, or surely not."""
-        both = [(score, self.maxima, self.curve_maxima)]
-        if self.normal_maxima and normal_score > -np.inf:
-            both.append((normal_score, self.normal_maxima, self.curve_normal_maxima))
         reached = [
-            max(sum(value >= each for value in maxima) for maxima in kinds) for each, *kinds in both
+            min(sum(each >= own for each in maxima) for own, maxima in pairs)
+            for pairs in self._kinds(score, normal_score)
         ]
-        return min(reached) >= ENOUGH_REACHED or self.p_value(score, normal_score) < SURE
+        hopeless = max(reached, default=0) >= ENOUGH_REACHED
+        return hopeless or self.p_value(score, normal_score) < SURE
 
     def of_kind(self, curve: bool) -> NullMaxima:
         """The same with the tables of one kind alone.
@@ -209,29 +216,28 @@ class NullMaxima:
         return NullMaxima(self.maxima, self.cluster_maxima, normal_maxima=self.normal_maxima)
 
     def is_beaten(self, score: float, normal_score: float = -np.inf) -> bool:
-        """Whether both scores are surely beyond these tables, so that more of them tell nothing.
+        """Whether the scores are surely beyond these tables, so that more of them tell nothing.
 
         >>> NullMaxima((1.0, 2.0, 3.0), ()).is_beaten(90.0), NullMaxima((1.0,), ()).is_beaten(9.0)
         (True, False)
         """
-        found = self.p_value(score)
-        if self.normal_maxima and normal_score > -np.inf:
-            found = max(found, self._p_value(normal_score, self.normal_maxima))
-        return 2 * found < SURE
+        return self.p_value(score, normal_score) < SURE
 
 
-def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
+def gumbel_p_value(score: float, maxima: Maxima) -> float:
     """Probability that a maximum reaches ``score``.
 
     Within the maxima seen it is their share (plus one, of all plus one). Beyond them it is read
-    from the distribution that maxima tend to (Gumbel), with their mean and spread, both less
-    favourable by a standard error; where most maxima are the same, from the exponential tail of
-    the others if that is larger. If the tail of the maxima is surely heavier than that
+    from the distribution that maxima tend to (Gumbel), as the probability that one more maximum
+    is so far out, given those seen (:func:`~subscape.validation.fitted_tails.gumbel_tail`); where
+    most maxima are the same, from the exponential tail of the others if that is larger. If the
+    tail of the maxima is surely heavier than that
     (:func:`~subscape.validation.fitted_tails.gumbel_holds`), it is the share, too.
 
     >>> gumbel_p_value(0.0, [1.0, 2.0, 3.0])
     1.0
-    >>> 0 < gumbel_p_value(40.0, [1.0, 2.0, 3.0]) < 0.01
+    >>> few, many = np.linspace(1.0, 3.0, 5), np.linspace(1.0, 3.0, 40)
+    >>> bool(gumbel_p_value(6.0, few) > 0.01 > gumbel_p_value(6.0, many) > 0)
     True
     """
     values = np.asarray(maxima, dtype=np.float64)
@@ -242,17 +248,14 @@ def gumbel_p_value(score: float, maxima: Sequence[float]) -> float:
     counted = (1 + int((values >= score).sum())) / (1 + len(values))
     if counted > 1 / (1 + len(values)) or len(values) < 3:
         return float(counted)
-    n = len(values)
     spread = max(float(values.std(ddof=1)), LEAST_SPREAD)
-    scale = spread * np.sqrt(6) / np.pi * (1 + 1 / np.sqrt(2 * n))
-    place = float(values.mean()) + spread / np.sqrt(n) - EULER * scale
-    fitted = max(-np.expm1(-np.exp(-(score - place) / scale)), heap_p_value(score, values))
+    fitted = max(gumbel_tail(score, values, spread), heap_p_value(score, values))
     if not fitted < counted or not gumbel_holds(values):
         return float(counted)
     return float(fitted)
 
 
-def tail_interval(score: float, maxima: Sequence[float]) -> Interval:
+def tail_interval(score: float, maxima: Maxima) -> Interval:
     """Where the probability of :func:`gumbel_p_value` is (95 %), for a tail that was fitted.
 
     What was counted is given as it is.

@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from subscape.core.errors import SubscapeError
 from subscape.finders import LatentClasses
 from subscape.finders.classes.class_score import ClassScorer
+from subscape.finders.classes.latent_classes import likeliest_classes
 from subscape.finders.classes.level_table import LevelTable, columns_of_levels, evidence
 from subscape.finders.classes.trait_model import _Problem, fit_trait, independent
 from subscape.measures import adjusted_rand_score
@@ -240,3 +241,23 @@ def test_finder(name):
 @parametrize_with_checks([LatentClasses()])
 def test_sklearn(estimator, check):
     check(estimator)
+
+
+def test_the_likeliest_class_of_other_rows_is_bayes_rule_by_those_that_are_known():
+    X, truth = answers(400, 8, 3, right=0.8, seed=4)
+    rng = np.random.default_rng(0)
+    X = np.column_stack([X, truth + rng.normal(size=400)])
+    table = LevelTable.of(X, np.arange(9) < 8)
+    rows = np.arange(0, 400, 3)
+    found = likeliest_classes(table, rows, truth[rows])
+    # By hand: one row like all others beside those of each class.
+    own, other = X[rows], X[:, 8]
+    likely = np.zeros((400, 3))
+    for k in range(3):
+        inside = own[truth[rows] == k]
+        yes = (inside[:, :8].sum(axis=0) + X[:, :8].mean(axis=0)) / (len(inside) + 1)
+        likely[:, k] = np.log(len(inside))
+        likely[:, k] += (X[:, :8] * np.log(yes) + (1 - X[:, :8]) * np.log(1 - yes)).sum(axis=1)
+        mean, spread = inside[:, 8].mean(), inside[:, 8].std()
+        likely[:, k] += -0.5 * ((other - mean) / spread) ** 2 - np.log(spread)
+    assert (found == likely.argmax(axis=1)).mean() > 0.985

@@ -516,6 +516,36 @@ class LatentClasses(SubspaceFinder):
         return np.asarray(self.predict_proba(X).argmax(axis=1), dtype=np.int64)
 
 
+def likeliest_classes(table: LevelTable, rows: IndexArray, labels: IntArray) -> IntArray:
+    """The likeliest class of every row, by what the classes of some of the rows are like.
+
+    Parameters
+    ----------
+    table : LevelTable
+    rows : int array
+        Those of which the class is known.
+    labels : int array of the shape of ``rows``
+        Their classes, from 0 on.
+
+    Returns
+    -------
+    int array of shape (n_rows,)
+
+    Examples
+    --------
+    >>> answers = np.repeat([[1.0, 1, 1, 0], [0, 0, 0, 1]], 4, axis=0)
+    >>> likeliest_classes(LevelTable.of(answers), np.array([0, 1, 6, 7]), np.array([0, 0, 1, 1]))
+    array([0, 0, 0, 0, 1, 1, 1, 1])
+    """
+    descent = _Descent(table)
+    inside = (labels[:, None] == np.arange(labels.max() + 1)).astype(np.float64)
+    weights = descent.weights((table.design[rows].T @ inside)[:, None])
+    k = inside.shape[1]
+    log_shares = np.log((inside.sum(axis=0) + 1 / k) / (len(rows) + 1))
+    memberships, _ = descent.expect(weights, log_shares[None])
+    return np.asarray(memberships[:, 0].argmax(axis=0), dtype=np.int64)
+
+
 def bic(table: LevelTable, found: Classes) -> float:
     """Log-likelihood less half the number of parameters times the logarithm of the rows."""
     per_class = int((table.sizes - 1).sum()) + 2 * len(table.numbers)
