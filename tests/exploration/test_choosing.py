@@ -88,3 +88,16 @@ def test_means_are_equal_in_what_is_left():
     basis = GroupingScorer(X)(labels).basis
     projected = (X - X.mean(0)) @ (np.eye(6) - basis @ basis.T)
     assert np.abs([projected[labels == k].mean(0) for k in range(3)]).max() > 0.2 * rest.std()
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_groupings_that_chance_makes_go_together_a_little_are_two_and_not_their_product(seed):
+    # 1,000 rows in cells of 268 and 232: chance goes so far once in fifty times (chi2 of 5.2).
+    cells = np.repeat([0, 1, 2, 3], [268, 232, 232, 268])
+    a, b = cells // 2, cells % 2
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(1000, 8))
+    X[:, 0] += 6.5 * a
+    X[:, 1] += 6.5 * b
+    chosen = choose_views(GroupingScorer(X - X.mean(axis=0)), [a, b, cells])
+    assert sorted(one.place for one in chosen) == [0, 1]

@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
+from scipy.special import chdtri
 
 from subscape.core.types import BoolArray, IndexArray, IntArray
+from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 
 from .information import joint_labels, novelty
 from .separation import LEAST_ENTROPY, SLICED, Grouping, GroupingScorer, Separation
@@ -152,8 +154,8 @@ class _Search:
 
         Groupings that have nothing to do with each other are a little correlated by chance: with
         each direction taken out, about one part in n of the spread between the clusters becomes
-        spread within them. As much as chance may blur a grouping is made up for, if by its labels
-        it is as good as independent of the others.
+        spread within them. As much as chance may blur a grouping, at the level of all claims, is
+        made up for, if by its labels it is as good as independent of the others.
         """
         found, whole = self.scored(place, others), self.told[place]
         if not over_hump:
@@ -161,7 +163,7 @@ class _Search:
         if self.fresh(place, others) < 1 - CHANCE:
             return min(whole.gain, found.gain)
         taken_out = sum(len(self.whole[i].ratios) for i in others)
-        parts = (taken_out + 2 * np.sqrt(2 * taken_out)) / len(self.known)
+        parts = chdtri(taken_out, SIGNIFICANCE_LEVEL) / len(self.known) if taken_out else 0.0
         blurred = 0.5 * np.log1p(parts * whole.ratios).sum()
         return float(min(whole.gain, found.gain + blurred))
 
