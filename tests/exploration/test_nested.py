@@ -1,5 +1,7 @@
 """Slices that are one cluster, groups within groups, and curves that are no groups."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from sklearn.datasets import make_circles, make_moons
@@ -7,7 +9,9 @@ from sklearn.metrics import adjusted_rand_score
 
 from subscape.datasets import planted_axes
 from subscape.exploration import explore
+from subscape.exploration.assembly import _merges
 from subscape.exploration.assess import follows_curve
+from subscape.exploration.boxes import BoxScorer
 from subscape.exploration.ideas import line_view
 from subscape.exploration.levels import labels_at, merge_tree
 from subscape.exploration.nested import clearest, find_splits, split_again
@@ -194,3 +198,25 @@ def test_the_bends_of_a_wave_are_no_two_groups_seen_from_the_side():
     assert line_view(prepare(as_table(wave)), seed=0).p_value < 0.001  # two humps from the side
     study = explore(wave, effort="quick", random_state=0, progress=False)
     assert not study.significant_views
+
+
+def test_boxes_are_merged_into_the_groups_that_lie_together():
+    rng = np.random.default_rng(7)
+    outer = np.repeat(np.arange(4), 120)
+    inner = outer * 3 + rng.integers(3, size=480)
+    far, near = (
+        size * centres / np.linalg.norm(centres, axis=1, keepdims=True)
+        for size, centres in ((16, rng.normal(size=(4, 11))), (5, rng.normal(size=(12, 11))))
+    )
+    X = far[outer] + near[inner] + rng.normal(size=(480, 11))
+    # Two of the outer groups are found in two parts only.
+    inner[inner == 5], inner[inner == 8] = 3, 6
+    inner = np.unique(inner, return_inverse=True)[1]
+    scorer = GroupingScorer(X - X.mean(axis=0))
+    told = scorer(inner)
+    job = SimpleNamespace(X=X, scorer=BoxScorer(scorer))
+    one = SimpleNamespace(
+        idea=None, chance=None, again=SimpleNamespace(samples=()), view=told, n_ideas=1
+    )
+    merges = _merges(job, one, inner, np.arange(10))
+    assert adjusted_rand_score(labels_at(inner, merges, 4), outer) == 1.0

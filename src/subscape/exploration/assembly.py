@@ -409,9 +409,8 @@ def _merges(
         return min(1.0, one.n_ideas * chance.p_value(job.compared(given).score))
 
     seen = job.X @ one.view.basis
-    clouds = not isinstance(job.scorer, BoxScorer)
     return merge_tree(
-        labels, seen, lambda given: job.scorer(given).gain, p_value, samples, by_centres=clouds
+        labels, seen, lambda given: job.scorer(given).gain, p_value, samples, by_centres=True
     )
 
 

@@ -55,9 +55,10 @@ def merge_tree(
 ) -> tuple[Merge, ...]:
     """Merge clusters until two are left, each time the two whose merging loses least.
 
-    Clouds lose as the spread within clusters grows where they are told apart, in the units of the
-    spread that they have before anything is merged (Ward [1]_); other groups by what their own
-    idea of a group says.
+    Clouds and boxes lose as the spread within clusters grows where they are told apart, in the
+    units of the spread that they have before anything is merged (Ward [1]_; a box that holds two
+    others may be narrow in nothing, whichever they are); other groups by what their own idea of a
+    group says.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ def merge_tree(
     samples : sequence of (rows, labels)
         What was found on samples.
     by_centres : bool, default=False
-        Whether the groups are clouds.
+        Whether the groups are clouds or boxes.
 
     References
     ----------
