@@ -1,5 +1,6 @@
 """Other ideas of a group: a valley along a line, and classes among numbers with long tails."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ from scipy.special import ndtri
 from sklearn.metrics import adjusted_rand_score
 
 from subscape.exploration import ideas, shapes
+from subscape.exploration.competition import merged_ideas
 from subscape.exploration.ideas import as_levels, find_classes, line_view
 from subscape.exploration.preparation import prepare
 from subscape.exploration.study import as_table
@@ -153,3 +155,55 @@ def test_of_many_rows_some_are_searched_and_all_are_in_the_likeliest_class(monke
     right = np.where(answers[:, None] == usual, np.log(0.8), np.log(0.2)).sum(axis=2)
     best = adjusted_rand_score(right.argmax(axis=1), truth)
     assert adjusted_rand_score(found.labels, truth) > 0.97 * best
+
+
+# -- which of two sure views goes first -----------------------------------------------------------
+
+
+def sure_view(labels, p_value, idea=None):
+    memberships = np.array([labels == k for k in np.unique(labels)])
+    view = SimpleNamespace(labels=labels, memberships=memberships, basis=np.eye(2))
+    told = None if idea is None else SimpleNamespace(idea=idea, n_groups=2, p_value=p_value)
+    return AssessedViewOf(view, told, p_value)
+
+
+@dataclass(frozen=True)
+class AssessedViewOf:
+    view: SimpleNamespace
+    idea: SimpleNamespace | None
+    p_value: float
+    again: None = None
+    note: str = ""
+
+
+@pytest.mark.parametrize(
+    ("idea", "p_new", "p_clouds", "first"),
+    [
+        ("shapes", 2e-4, 1e-6, "shapes"),  # below .001 no p-value is surer than another
+        ("shapes", 9e-4, 2e-3, "shapes"),
+        ("shapes", 2e-3, 3e-3, "shapes"),
+        ("shapes", 3e-3, 2e-3, "clouds"),
+        ("shapes", 1.1e-3, 1e-4, "clouds"),
+        ("shapes", 2e-4, 0.2, "shapes"),
+        ("classes", 2e-4, 1e-6, "clouds"),
+        ("classes", 1e-6, 2e-4, "classes"),
+    ],
+)
+def test_groups_that_lie_apart_go_before_clouds_that_cut_them(idea, p_new, p_clouds, first):
+    rows = np.arange(200)
+    new = sure_view(rows % 2, p_new, idea)
+    clouds = sure_view(rows // 100, p_clouds)
+    order = merged_ideas([clouds], new, np.zeros((200, 2)), 0.0)
+    assert len(order) == 2
+    assert ("clouds" if order[0].idea is None else idea) == first
+
+
+def test_of_valleys_and_gaps_that_come_back_alike_the_surer_ones_count(monkeypatch):
+    rng = np.random.default_rng(0)
+    table = np.column_stack([np.repeat([0.0, 30.0], 60), np.zeros(120)]) + rng.normal(size=(120, 2))
+    best = shapes.search_shapes(shapes.standardised(table))
+    assert best.view is not None and best.gap > 0
+    monkeypatch.setattr(shapes, "_returns", lambda *args: 1.0)
+    seen = shapes.standardised(table)
+    assert shapes._chosen(seen, best, 1e-3, 1e-6, rng).by == "gaps"
+    assert shapes._chosen(seen, best, 1e-6, 1e-3, rng).by == "valleys"

@@ -8,13 +8,20 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import multivariate_normal, multivariate_t, norm, rankdata, t
 from sklearn.covariance import ledoit_wolf_shrinkage
 
 from subscape.core.errors import SubscapeError
 from subscape.datasets import structureless
 from subscape.finders import LAC
 from subscape.validation import NullModel, null_table, significance
-from subscape.validation.nulls import NULLS, indicator_blocks, ledoit_wolf, normal_scores
+from subscape.validation.nulls import (
+    NULLS,
+    common_tails,
+    indicator_blocks,
+    ledoit_wolf,
+    normal_scores,
+)
 from subscape.validation.unimodality import is_multimodal
 
 
@@ -232,3 +239,75 @@ def test_random_levels_are_no_clusters():
         tested = significance(LAC(3, n_init=2, random_state=seed), X, n_null=49, random_state=seed)
         found += tested.p_value <= 0.02
     assert found <= 1  # with rows that have no level, or two, four of five
+
+
+# -- rows that are far out in all directions -------------------------------------------------------
+
+
+def noisy_where_small(n=300, p=5, seed=0):
+    """Counts whose totals vary widely, as logarithms: few counts are noisy ones."""
+    rng = np.random.default_rng(seed)
+    totals = np.exp(rng.normal(3, 0.8, (n, 1)))
+    return np.log(rng.poisson(totals * rng.dirichlet(np.full(p, 3.0)) * p) + rng.random((n, p)))
+
+
+def test_the_gain_of_a_t_copula_is_that_of_densities_by_scipy():
+    X = np.random.default_rng(3).standard_t(3, (120, 3)) @ np.array(
+        [[1, 0.5, 0], [0, 1, 0], [0, 0, 1]]
+    )
+    found = common_tails(np.exp(X))  # ranks alone count
+    shares = rankdata(X, axis=0) / 121
+    normal = norm.ppf(shares)
+    R = (1 - 1e-3) * np.corrcoef(normal.T) + 1e-3 * np.eye(3)
+    without = multivariate_normal(np.zeros(3), R).logpdf(normal).sum() - norm.logpdf(normal).sum()
+    gains = {}
+    for degrees in (3, 4, 6, 8, 12, 20, 40):
+        values = t.ppf(shares, degrees)
+        joint = multivariate_t(np.zeros(3), R, df=degrees).logpdf(values).sum()
+        gains[degrees] = joint - t.logpdf(values, degrees).sum() - without
+    assert found.degrees == max(gains, key=gains.get)
+    assert found.gain == pytest.approx(max(gains.values()), rel=1e-8)
+
+
+def test_tables_without_groups_have_the_tails_that_columns_have_in_common():
+    X = noisy_where_small()
+    model = NullModel(X, "unimodal")
+    assert model.degrees < np.inf
+    assert NullModel(X, "copula").degrees == np.inf
+
+    def far_out(table):
+        scores = normal_scores(table)
+        away = np.einsum("ij,jk,ik->i", scores, np.linalg.inv(np.cov(scores.T)), scores)
+        return np.sort(away)[-6:].mean()
+
+    drawn = np.mean([far_out(model.draw(s)) for s in range(20)])
+    model.degrees = np.inf
+    without = np.mean([far_out(model.draw(s)) for s in range(20)])
+    assert without < drawn and abs(drawn - far_out(X)) < 0.6 * (far_out(X) - without)
+    # Every column has its own values all the same.
+    model.degrees = 4.0
+    assert (np.sort(model.draw(0), axis=0) == np.sort(model.values, axis=0)).all()
+
+
+def test_where_a_normal_copula_does_the_draws_are_as_they_were():
+    rng = np.random.default_rng(0)
+    several = sum(
+        NullModel(np.exp(rng.normal(size=(150, 5))), "unimodal").degrees < np.inf for _ in range(60)
+    )
+    assert several <= 1
+    two = np.repeat([0.0, 9.0], 100)[:, None] + rng.normal(size=(200, 3))
+    assert NullModel(two, "unimodal").degrees == np.inf
+
+
+def test_too_few_rows_ties_and_gaps_tell_nothing_of_tails():
+    rng = np.random.default_rng(1)
+    heavy = rng.normal(size=(100, 4)) * rng.lognormal(size=(100, 1))
+    assert common_tails(heavy).gain > 10
+    assert common_tails(heavy[:19]) == (0.0, np.inf) and common_tails(heavy[:20]).gain != 0
+    tied = np.where(rng.random((100, 4)) < 0.5, 0.0, heavy)
+    assert common_tails(tied) == (0.0, np.inf)
+    assert common_tails(heavy[:, :1]) == (0.0, np.inf)
+    gaps = heavy.copy()
+    gaps[:10, 0] = np.nan
+    assert common_tails(gaps) == common_tails(heavy[10:])
+    assert common_tails(np.full((5, 2), np.nan)) == (0.0, np.inf)

@@ -11,6 +11,7 @@ from subscape.core.errors import count
 from subscape.core.types import FloatArray
 from subscape.finders.density.valleys import merge_without_valley
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, STABLE
+from subscape.validation.max_statistic import SURE
 
 from .assembly import AssessedView
 from .ideas import VERSION, is_version
@@ -76,7 +77,10 @@ def merged_ideas(
     if place is None:
         assert new.idea is not None
         first = few_valued >= 0.5 and new.idea.idea == "classes"
-        surer = [one.p_value <= min(new.p_value, SIGNIFICANCE_LEVEL) for one in kept]
+        # Below SURE no more tables are drawn, and p-values don't say any more which is surer: then
+        # groups that lie apart are shown before clouds that cut through them.
+        apart = new.idea.idea == "shapes" and new.p_value < SURE
+        surer = [not apart and one.p_value <= new.p_value for one in kept]
         place = 0 if first else sum(surer)
     return [*kept[:place], new, *kept[place:], *pieces]
 

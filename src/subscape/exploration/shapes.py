@@ -288,7 +288,10 @@ def _chosen(
             and _gains_more(table @ by_valleys.basis, by_gaps, by_valleys, chance)
         ):
             return by_valleys  # the same groups, and some of them parted once more
-        return max(sure, key=lambda one: (round(_returns(table, one, rng), 1), one.n_groups))
+        return max(
+            sure,
+            key=lambda one: (round(_returns(table, one, rng), 1), one.n_groups, -one.p_value),
+        )
     if sure:
         return sure[0]
     return min(options, key=lambda one: one.p_value)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
-from scipy.special import ndtri
+from scipy.special import chdtri, gammaln, ndtri, stdtrit
 from scipy.stats import rankdata
 
 from subscape.core.checks import check_table
@@ -20,6 +21,20 @@ from .unimodality import unimodal_table
 
 #: Columns that depend on others more closely than this leave no room for mending.
 SMALLEST_PIVOT = 0.1
+
+#: Degrees of freedom of the t copula that are tried, and the probability with which a normal copula
+#: may be taken for one.
+DEGREES = (3, 4, 6, 8, 12, 20, 40)
+MISTAKEN = 0.001
+#: It is asked for with so many rows per column, of columns no value of which has more of the rows.
+ROWS_PER_COLUMN = 5
+MOST_TIED = 0.1
+#: Correlations are smaller than 1 by at least this share.
+RIDGE = 1e-3
+#: What it gains is compared with that of so many tables with a normal copula, and must be so many
+#: of their standard deviations (of one nat at least) above their mean.
+COMPARED = 8
+FAR = 4.0
 
 NULLS = ("copula", "unimodal", "permuted", "gaussian", "uniform", "aligned")
 #: Those in which every feature keeps its values, or values in their order, and its correlations.
@@ -79,8 +94,12 @@ class NullModel:
         self._levels = indicator_blocks(self.table) if exclusive and kind in BY_RANK else []
         #: The values that tables drawn "copula", "unimodal" or "permuted" have, by column.
         self.values = unimodal_table(self.table) if kind == "unimodal" else self.table
+        #: Of the t copula whose rows are farther out than normal ones would be; else infinite.
+        self.degrees = np.inf
         if kind in (*BY_RANK, "gaussian"):
             self._learn(shrinkage)
+        if kind == "unimodal":
+            self.degrees = self._common_tails()
         if kind == "aligned":
             self._align()
 
@@ -120,6 +139,22 @@ class NullModel:
         frame, lengths, self._axes = np.linalg.svd(self.table - self._centre, full_matrices=False)
         self._factor = frame * lengths
 
+    def _common_tails(self) -> float:
+        """Degrees of freedom of a t copula if it is surely better than a normal one; or infinite.
+
+        It must gain far more than on tables drawn from the normal copula: ranks of columns that go
+        together closely make some rows lie far out by themselves.
+        """
+        found = common_tails(self.table)
+        if not 2 * found.gain > chdtri(1, MISTAKEN):
+            return np.inf
+        rng = np.random.default_rng(0)
+        drawn = [
+            common_tails(self._with_own_values(self._correlated(rng))).gain for _ in range(COMPARED)
+        ]
+        surely = float(np.mean(drawn)) + FAR * max(float(np.std(drawn, ddof=1)), 1.0)
+        return found.degrees if found.gain > surely else np.inf
+
     def draw(self, random_state: Any = None) -> FloatArray:
         """A new table.
 
@@ -140,6 +175,8 @@ class NullModel:
         if self.kind == "aligned":
             return np.asarray(self._centre + _in_box(self._factor, rng) @ self._axes)
         drawn = self._correlated(rng)
+        if self.degrees < np.inf:
+            drawn *= np.sqrt(self.degrees / rng.chisquare(self.degrees, len(drawn)))[:, None]
         if self.kind in BY_RANK:
             return self._with_own_values(drawn)
         drawn = self._centre + self._spread * drawn
@@ -239,6 +276,91 @@ class NullModel:
         return drawn
 
 
+class CommonTails(NamedTuple):
+    """Nats that a t copula gains over a normal one, and its degrees of freedom."""
+
+    gain: float
+    degrees: float
+
+
+def common_tails(table: FloatArray) -> CommonTails:
+    """How much better a t copula describes a table than a normal copula, and which one does.
+
+    Each column's values may be anything; beyond these, rows may be far out in several directions at
+    once: where noise is larger for some rows than for others, say counts with small totals on a
+    log scale. In tables with a normal copula such rows are missing, and look like a small group.
+
+    Parameters
+    ----------
+    table : array of shape (n_rows, n_features)
+        NaN where a value is missing; rows with one are left out.
+
+    Returns
+    -------
+    CommonTails
+        Nothing is gained where there are fewer than five rows for every column, or less than two
+        columns without many ties.
+
+    References
+    ----------
+    S. Demarta, A. J. McNeil, "The t copula and related copulas", International Statistical Review
+    73 (2005), doi:10.1111/j.1751-5823.2005.tb00254.x.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> normal = rng.normal(size=(400, 4))
+    >>> bool(common_tails(np.exp(normal)).gain < 5)
+    True
+    >>> found = common_tails(normal * rng.lognormal(size=(400, 1)))
+    >>> bool(found.gain > 50), found.degrees
+    (True, 3.0)
+    """
+    rows = table[~np.isnan(table).any(axis=1)]
+    n = len(rows)
+    kept = [j for j, column in enumerate(rows.T) if _largest_tie(column) <= max(1, MOST_TIED * n)]
+    p = len(kept)
+    if p < 2 or n < ROWS_PER_COLUMN * p:
+        return CommonTails(0.0, np.inf)
+    # Tied ranks end in one half: quantiles are looked up at twice the rank.
+    places = np.asarray(2 * rankdata(rows[:, kept], axis=0), dtype=np.intp) - 1
+    normal = _quantiles(n, np.inf)[places]
+    factor = np.linalg.cholesky((1 - RIDGE) * np.corrcoef(normal.T) + RIDGE * np.eye(p))
+    volume = 2 * float(np.log(np.diag(factor)).sum())
+
+    def size(values: FloatArray) -> FloatArray:
+        """Squared distances from the middle in the metric of the correlations."""
+        return np.square(solve_triangular(factor, values.T, lower=True)).sum(axis=0)
+
+    without = 0.5 * float(np.square(normal).sum() - size(normal).sum() - n * volume)
+    gains = []
+    for degrees in DEGREES:
+        values = _quantiles(n, degrees)[places]
+        joint = _t_log_density(size(values), degrees, p) - 0.5 * volume
+        alone = _t_log_density(np.square(_quantiles(n, degrees)), degrees, 1)[places]
+        gains.append(float(joint.sum() - alone.sum()) - without)
+    best = int(np.argmax(gains))
+    return CommonTails(gains[best], float(DEGREES[best]))
+
+
+@lru_cache(maxsize=64)
+def _quantiles(n: int, degrees: float) -> FloatArray:
+    """Of a t distribution at all half ranks among ``n``."""
+    shares = np.arange(1, 2 * n + 1) / (2 * n + 2)
+    return np.asarray(ndtri(shares) if degrees == np.inf else stdtrit(degrees, shares))
+
+
+def _t_log_density(squares: FloatArray, degrees: float, p: int) -> FloatArray:
+    """Of a t distribution in ``p`` dimensions, its correlations apart, by squared distances."""
+    constant = gammaln((degrees + p) / 2) - gammaln(degrees / 2) - 0.5 * p * np.log(degrees * np.pi)
+    return np.asarray(constant - 0.5 * (degrees + p) * np.log1p(squares / degrees))
+
+
+def _largest_tie(column: FloatArray) -> int:
+    """Rows that have the most frequent value."""
+    return int(np.unique(column, return_counts=True)[1].max(initial=0))
+
+
 def indicator_blocks(table: FloatArray) -> list[slice]:
     """Columns next to each other that are the indicators of one column's levels.
 
@@ -288,7 +410,9 @@ def null_table(
         "copula": each feature keeps its values, and the features their correlations (of normal
         scores); beyond that rows are random. Only clusters are lost; but those that a single
         feature shows, because its values pile up in several places, are kept. "unimodal": the same,
-        but values of such a feature are moved until they make one hump (see :func:`dip`).
+        but values of such a feature are moved until they make one hump (see :func:`dip`), and where
+        a t copula surely describes the rows better than a normal one, some rows are far out in all
+        directions, as in the table (see :func:`common_tails`).
         "permuted": each feature keeps its values, but features become independent, so that every
         correlated table looks clustered. "gaussian": normal with the means and covariances of
         ``X``, so that every skewed table looks clustered. "uniform": uniform in the box that ``X``
