@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import anndata
 import numpy as np
+import pandas as pd
 import pytest
 
 import subscape
@@ -54,6 +55,24 @@ def explained(table, groups):
     clustering, information = in_table_columns(table, ready, members, members)
     told = feature_evidence(ready, groups, information)
     return facts(table, ready, clustering, information, members, told)
+
+
+@pytest.mark.parametrize("colours", [("red", "blue"), ("red", "green", "blue")])
+def test_the_interval_is_that_of_the_level_that_is_shown(colours):
+    # Of two levels one tells as much as the other; of three the second group lacks red most of all.
+    rng = np.random.default_rng(0)
+    groups = np.repeat([0, 1], 60)
+    others = rng.integers(1, len(colours), 120)
+    codes = np.where(rng.random(120) < np.where(groups == 0, 0.9, 0.1), 0, others)
+    frame = pd.DataFrame({"x": 4 * groups + rng.normal(size=120), "y": np.array(colours)[codes]})
+    shown = [
+        next(fact for fact in listed if fact.feature == "y")
+        for listed in explained(Table.read(frame), groups)
+    ]
+    assert shown[0].level == "red" != shown[1].level
+    for fact in shown:
+        assert fact.share > fact.elsewhere
+        assert 0 < fact.effect_low <= fact.effect_high
 
 
 @pytest.mark.parametrize("seed", range(10))

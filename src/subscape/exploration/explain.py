@@ -286,13 +286,15 @@ class FeatureEvidence(NamedTuple):
     """Which features tell each cluster, by rows and values that did not make it.
 
     Arrays of shape (n_clusters, n_features): the p-value, the rate of false discoveries at which a
-    feature is named, and the interval of its effect (NaN where none was computed).
+    feature is named, and the interval of its effect (NaN where none was computed). ``of_levels``
+    has the interval of each level, by cluster, feature and level.
     """
 
     p_value: FloatArray
     q_value: FloatArray
     low: FloatArray
     high: FloatArray
+    of_levels: dict[tuple[int, int, str], tuple[float, float]]
 
 
 def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray) -> FeatureEvidence:
@@ -303,7 +305,7 @@ def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray)
     """
     shape = (len(information), ready.n_features)
     unknown = [np.full(shape, np.nan) for _ in range(2)]
-    found = FeatureEvidence(np.ones(shape), np.ones(shape), *unknown)
+    found = FeatureEvidence(np.ones(shape), np.ones(shape), *unknown, {})
     numbers, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if len(numbers) < 2 or sizes.min() < FEWEST_TESTED:
         return found
@@ -320,6 +322,10 @@ def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray)
             found.q_value[k, feature] = min(1.0, tested.q_value[row, j] / share)
             found.low[k, feature] = tested.low[row, j]
             found.high[k, feature] = tested.high[row, j]
+            levels = ready.recipes[columns[j]].levels or ()
+            if len(levels) == 1:
+                interval = float(tested.low[row, j]), float(tested.high[row, j])
+                found.of_levels[k, int(feature), levels[0]] = interval
     return found
 
 
@@ -387,11 +393,14 @@ def facts(
             else:
                 fact |= _typical_level(table, name, rows)
             if told is not None:
+                low, high = float(told.low[k, j]), float(told.high[k, j])
+                if "level" in fact:  # the one that is shown; another may tell as much, or more
+                    low, high = told.of_levels.get((k, int(j), fact["level"]), (np.nan, np.nan))
                 fact |= {
                     "p_value": float(told.p_value[k, j]),
                     "q_value": float(told.q_value[k, j]),
-                    "effect_low": _or_none(told.low[k, j]),
-                    "effect_high": _or_none(told.high[k, j]),
+                    "effect_low": _or_none(low),
+                    "effect_high": _or_none(high),
                 }
             listed.append(FeatureFact(**fact))
         # Stable: by what they tell within each kind.

@@ -9,6 +9,7 @@ import enum
 import fractions
 import functools
 import hashlib
+import inspect
 import json
 import pathlib
 import sys
@@ -302,10 +303,12 @@ class Naming:
     def _function(self, value: Any) -> Any:
         if _is_importable(value):
             return class_name(value)
-        if isinstance(value, np.ufunc):
-            known = (getattr(module, value.__name__, None) for module in (np, special))
-            if any(one is value for one in known):
-                return {"class": class_name(type(value)), "is": repr(value)}
+        called = str(getattr(value, "__name__", ""))
+        known = (getattr(module, called, None) for module in (np, special))
+        if any(one is value for one in known):
+            # SciPy may wrap it so that it takes arrays of other libraries, too (SCIPY_ARRAY_API).
+            inner = inspect.unwrap(value)
+            return {"class": class_name(type(inner)), "is": repr(inner)}
         name = getattr(value, "__qualname__", None)
         if name is None:
             return self._nameless(value, f"an object of class {type(value).__name__}")

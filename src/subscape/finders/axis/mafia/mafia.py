@@ -344,7 +344,8 @@ class MAFIA(GridFinder):
         for column in columns:
             alpha = (self.flat_alpha or 1.5 * usual) if column.flat else usual
             width = np.diff(column.edges) / (column.edges[-1] - column.edges[0])
-            exceeded = np.floor(alpha * n_rows * width).astype(np.int64)
+            # As many rows as asked for are not more of them, whatever the last bits of the widths.
+            exceeded = np.floor(np.round(alpha * n_rows * width, 9)).astype(np.int64)
             least.append(np.maximum(exceeded + 1, self.min_rows))
         return make_grid(X, [column.edges for column in columns], least)
 
