@@ -66,7 +66,8 @@ def test_every_other_line_names_what_is_there():
         if line.strip() and not line.startswith("subscape ")
     ]
     home = README.parent
-    extras = tomllib.loads((home / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    project = tomllib.loads((home / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
     targets = re.findall(r"^([a-z-]+):", (home / "Makefile").read_text(), re.MULTILINE)
     run = (home / ".ci" / "run").read_text()
     assert len(others) >= 5

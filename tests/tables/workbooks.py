@@ -49,7 +49,7 @@ def xlsx(
     sheets: Mapping[str, Sequence[Sequence[Any]]],
     merged: Sequence[str] = (),
     hidden: Sequence[str] = (),
-    parts: Mapping[str, bytes] = {},  # noqa: B006
+    parts: Mapping[str, bytes] = {},
 ) -> bytes:
     """The bytes of an Excel workbook; None is an empty cell.
 
@@ -100,7 +100,7 @@ def ods(
     rows: Sequence[Sequence[Any]],
     name: str = "Sheet1",
     locked: bool = False,
-    parts: Mapping[str, bytes] = {},  # noqa: B006
+    parts: Mapping[str, bytes] = {},
 ) -> bytes:
     """The bytes of an OpenDocument spreadsheet; a locked one has noise for its content."""
     spaces = " ".join(

@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
-
 from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from .boundary import DEFAULT, Limits, guarded, printable
