@@ -66,9 +66,7 @@ def business_export(n_rows: int = 240, seed: int = 0) -> Export:
     header = ["Kundennr.", *MEASURES, "Seit", "Aktiv", "Mandant", "Umsatz in T€", "Paket",
               "Bemerkung", "Bemerkung", "Schlüssel"]  # fmt: skip
     lines = ["Auswertung Kunden;;;;;;;;;;;;;", "", ";".join(header)]
-    # Words that go with nothing: each column by itself.
-    words = rng.choice(["ja", "Nein", "J", "nein"], n_rows)
-    marks_of_rows = rng.choice(["", "", "", "", "wichtig", "egal"], n_rows)
+    words = ["ja", "Nein", "J", "nein"]
     for i in range(n_rows):
         thousands = "" if np.isnan(values["Umsatz"][i]) else german(values["Umsatz"][i] / 1000, 5)
         remark = f'"Termin am {i % 28 + 1}.; bitte ""sofort""\nRückruf Nr. {i} an die Zentrale"'
@@ -76,12 +74,12 @@ def business_export(n_rows: int = 240, seed: int = 0) -> Export:
             ids[i],
             *(cell(name, i) for name in MEASURES),
             f"{i % 28 + 1}.{i % 12 + 1}.20{10 + i % 14}",
-            words[i],
+            words[i % 4],
             "0815",
             thousands,
             f"{i % 9 + 1} kg" if i % 2 else f"{i % 7 + 1} lb",
             remark,
-            marks_of_rows[i],
+            "" if i % 5 else "wichtig" if i % 2 else "egal",
             str(2**62 + 977 * i),
         ]
         lines.append(";".join(row))
