@@ -235,7 +235,8 @@ def _one_table(
     texts = {place: [_text(cell) for cell in row] for place, (_, row) in enumerate(rows)
              if all(_is_name(cell) for cell in row if _text(cell))}  # fmt: skip
     heads = [cells for cells in texts.values() if sum(map(bool, cells)) > 1][:1]
-    again, numbers = [], [0] * width  # numbers of each column above, or none as it has others
+    again: list[int] = []
+    numbers = [0] * width  # of each column, above the row that is looked at
     for place, (line, row) in enumerate(rows):
         if place in texts and 0 < place < len(rows) - 1 and any(numbers):
             if texts[place] in heads:
