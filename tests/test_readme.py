@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import tomllib
 from pathlib import Path
 
 import anndata
@@ -55,7 +56,31 @@ def test_there_are_examples_of_both_kinds():
     assert len(SHELL) >= 12
 
 
-@pytest.mark.stranger
+def test_every_other_line_names_what_is_there():
+    """Installation and targets of make, which ``.ci/run`` runs, and no line of a third kind."""
+    others = [
+        re.split(r"\s{2,}", line)[0]
+        for language, code in BLOCKS
+        if not language
+        for line in code.splitlines()
+        if line.strip() and not line.startswith("subscape ")
+    ]
+    home = README.parent
+    project = tomllib.loads((home / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    targets = re.findall(r"^([a-z-]+):", (home / "Makefile").read_text(), re.MULTILINE)
+    run = (home / ".ci" / "run").read_text()
+    assert len(others) >= 5
+    for line in others:
+        program, *words = shlex.split(line)
+        if program == "make":
+            assert words[0] in targets
+            assert f"make {words[0]}" in run or f"subscape {words[0]}" in run
+        else:
+            assert (program, words[0]) == ("pip", "install")
+            assert words[1] == "." or words[1] in {f".[{name}]" for name in extras}
+
+
 @pytest.mark.parametrize("code", PYTHON, ids=range(len(PYTHON)))
 def test_python(code, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

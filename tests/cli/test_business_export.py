@@ -88,6 +88,7 @@ def test_the_groups_are_found_and_what_is_not_used_is_said_above_them(run, tmp_p
     study = load_study(tmp_path / "s")
     assert max(adjusted_rand_score(export.groups, v.labels) for v in study.views) > 0.9
     place = done.stdout.index("Not used: column 'Paket' looks like numbers")
+    assert "the unit to keep (--columns)" in done.stdout and "columns=" not in done.stdout
     assert place < done.stdout.index(study.verdict.splitlines()[0])
 
 

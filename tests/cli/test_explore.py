@@ -16,7 +16,7 @@ import pytest
 from click.testing import CliRunner
 from tests.exploration.conftest import small_job
 
-from subscape.cli.explore import LiveLine, round_time
+from subscape.cli.explore import LiveLine, busy, round_time
 from subscape.cli.main import cli
 from subscape.exploration import load_study
 from subscape.parallel.progress import Step
@@ -216,14 +216,34 @@ def test_new_rows_have_the_levels_of_the_study(tmp_path):
 
 
 def test_the_time_that_is_left_is_what_was_expected_less_what_is_gone():
-    live = LiveLine(heartbeat=60)
+    live = LiveLine(heartbeat=60, began=time.perf_counter() - 200)
     assert live._left() == ""
-    live.expected = 1000.0
-    live._began = time.monotonic() - 400
+    live.expect(1000.0)
+    assert live.expected == pytest.approx(1200, abs=5)
+    live._began -= 400
     assert live._left() == f", about {round_time(600)} left" != f", about {round_time(400)} left"
-    live._began = time.monotonic() - 1001
+    live._began -= 601
     assert live._left() == ", longer than guessed"
     live.clear()
+
+
+def test_all_lines_count_seconds_from_the_same_moment(capsys):
+    live = LiveLine(heartbeat=0.02, began=time.perf_counter() - 70)
+    time.sleep(0.1)
+    live(Step("explore", "views: LAC, 0 groupings so far", 1, 10, 1.0))
+    live.clear()
+    lines = capsys.readouterr().err.splitlines()
+    assert {line.split()[0] for line in lines} <= {"70", "71", "72"}
+    assert "still reading the table" in lines[0] and "views: LAC" in lines[-1]
+
+
+def test_a_busy_machine_takes_longer(monkeypatch):
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    for load, times in ((0.5, 1.0), (4.0, 1.0), (10.0, 2.5)):
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, 0.0, 0.0))
+        assert busy() == times
+    monkeypatch.delattr(os, "getloadavg")
+    assert busy() == 1.0
 
 
 def test_spans_of_time_are_rounded_to_what_a_guess_deserves():

@@ -192,8 +192,7 @@ def test_options_of_messages_are_options_of_commands():
             known |= {*parameter.opts, *parameter.secondary_opts}
     told = {
         (path.name, option)
-        for folder in ("cli", "tables")
-        for path in sorted((SOURCES / folder).rglob("*.py"))
+        for path in sorted(SOURCES.rglob("*.py"))
         for text in texts_of(path)
         for option in re.findall(r"(?<![\w-])--[a-z][a-z-]+", as_options(text))
     }

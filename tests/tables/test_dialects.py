@@ -311,7 +311,11 @@ def test_mixed_units_are_said_and_not_guessed(tmp_path):
     repaired = column(tmp_path, cells, columns={"x": {"unit": "kg"}})
     np.testing.assert_array_equal(repaired.values("x"), [*range(20), *[NAN] * 10])
     assert repaired.unused_numeric_notes == ()
-    assert any("10 cells that are no numbers" in note for note in repaired.notes)
+    assert any("10 cells in another unit taken as missing: '0 lb'" in n for n in repaired.notes)
+    few = column(tmp_path, [*(f"{i} kg" for i in range(60)), "7 lb", "soon"])
+    [said] = [note for note in few.notes if note.startswith("column 'x'")]
+    assert "1 cell that is no number taken as missing: 'soon'" in said
+    assert "1 cell in another unit taken as missing: '7 lb' ('7 lb' in line 62)" in said
     shares = column(tmp_path, ["18.7%", "0.187", "3%", "0.03"] * 5)
     assert "several units: % (10), none (10)" in shares.unused_numeric_notes[0]
 
@@ -325,6 +329,10 @@ def test_two_conventions_in_one_column_are_said_and_not_guessed(tmp_path):
     np.testing.assert_array_equal(
         repaired.values("x"), [*[NAN] * 20, *(i + 0.25 for i in range(20))]
     )
+    few = column(tmp_path, [*(f"{i}.5" for i in range(60)), "1.234,5"])
+    assert np.isnan(few.values("x")[60])
+    said = "1 cell with another decimal sign taken as missing: '1.234,5' ('1.234,5' in line 62)"
+    assert any(said in note for note in few.notes)
 
 
 def test_what_could_be_two_numbers_is_said(tmp_path):
@@ -461,6 +469,11 @@ def test_free_text_keys_constants_and_copies_are_listed_with_the_reason(tmp_path
     assert "1 near copy: 'fahrenheit' follows 'celsius'" in said
     said = "\n".join(Table.read(frame).notes)
     assert "'again' repeats 'celsius'" in said
+    assert "1 near copy: 'fahrenheit' follows 'celsius'" in said
+    # Gaps of the one are gaps of the other; columns that have only those in common are no copies.
+    frame["other"] = rng.normal(size=40)
+    frame.loc[[3, 17, 30], ["celsius", "fahrenheit", "other"]] = np.nan
+    said = "\n".join(Table.read(frame.drop(columns="again")).notes)
     assert "1 near copy: 'fahrenheit' follows 'celsius'" in said
 
 

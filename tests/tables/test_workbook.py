@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.tables.workbooks import ods, xlsx
 
+from subscape.tables.readers.workbook import _locks_and_macros
 from subscape.tables.table import Table
 from subscape.testing.damage import KINDS, Specimen, damaged, outcome
 
@@ -121,17 +122,111 @@ def test_several_tables_in_one_sheet_are_refused(write):
         Table.read(write(xlsx({"s": below})))
 
 
-def test_a_password_is_refused_with_the_way_out(write):
-    locked = (
-        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500) + "EncryptedPackage".encode("utf-16-le")
+def test_a_second_table_of_other_columns_under_a_title_of_its_own(write):
+    first = [["name", "x", None], *([f"n{i}", i % 7, None] for i in range(20)), [None] * 3]
+    second = [["city", "area", "people"], *([f"c{i}", i, 2 * i] for i in range(20))]
+    for title in ([], [["Cities", None, None]], [["Cities", None, None], [None] * 3]):
+        begins = 23 if len(title) < 2 else 25
+        with pytest.raises(ValueError, match=f"the second begins at row {begins}"):
+            Table.read(write(xlsx({"s": [*first, *title, *second]})))
+
+
+def test_gaps_and_remarks_make_no_second_table(write):
+    rows = [["name", "x", "y"], *([f"n{i}", i % 7, i % 5] for i in range(40))]
+    rows[20] = ["n19", "n/a", "-"]
+    table = Table.read(write(xlsx({"s": [*rows[:20], [None] * 3, *rows[20:]]})))
+    assert table.shape == (40, 2) and np.isnan(table.X[19]).all()
+    for remarks in (["see below", "see below"], ["see below", 3], ["see below", None]):
+        rows[20] = ["n19", *remarks]
+        table = Table.read(write(xlsx({"s": rows})))
+        assert table.shape == (40, 2)
+        assert not any("another table" in note for note in table.notes)
+
+
+def test_names_that_come_again_on_every_page_are_left_out(write):
+    head, rows = ["name", "x", "y"], [[f"n{i}", i % 7, i % 5] for i in range(40)]
+    pages = [head, *rows[:15], head, *rows[15:30], head, *rows[30:]]
+    table = Table.read(write(xlsx({"s": pages})))
+    assert table.shape == (40, 2) and table.roles["x"] == "numeric"
+    assert any(
+        "come again in 2 rows (the first is row 17 of the sheet), left out" in note
+        for note in table.notes
     )
+
+
+def test_other_names_right_below_are_said(write):
+    rows = [["a", "b"], *([i, i % 7] for i in range(30)), ["c", "d"], *([i, 2] for i in range(30))]
+    table = Table.read(write(xlsx({"s": rows})))
+    assert any("row 32 of the sheet has names where numbers stand above" in n for n in table.notes)
+
+
+def test_a_row_of_sums_is_left_out_and_said(write, tmp_path):
+    rows = [["city", "x", "y"], *([f"c{i}", i, i % 5] for i in range(20))]
+    for last in (["Total", 190, 40], ["Gesamtsumme:", 190, None]):
+        table = Table.read(write(xlsx({"s": [*rows, [None] * 3, last]})))
+        assert table.shape == (20, 2)
+        assert any(f"begins with {last[0]!r}, was left out" in note for note in table.notes)
+    text = "\n".join(";".join(map(str, row)) for row in [*rows, ["Insgesamt", "190", ""]])
+    (tmp_path / "t.csv").write_text(text + "\n")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.shape == (20, 2) and any("'Insgesamt', was left out" in n for n in table.notes)
+    # One of the levels of a column, or the only cell of its row, is no such word.
+    for last in (["Total", 190, 40], ["Total", None, None]):
+        ends = [["Total", 5, 6], last] if last[1] else [last]
+        table = Table.read(write(xlsx({"s": [*rows, *ends]})))
+        assert table.shape[0] == 20 + len(ends)
+
+
+def test_a_hidden_sheet_is_not_the_table(write):
+    book = {"old": [["a", "b"], [1, 2], [3, 4]], "now": ROWS}
+    table = Table.read(write(xlsx(book, hidden=["old"])))
+    assert table.source["sheet"] == "now"
+    assert any("'now' was read; there is also hidden 'old'" in note for note in table.notes)
+    only = Table.read(write(xlsx({"old": ROWS}, hidden=["old"])))
+    assert only.source["sheet"] == "old"
+
+
+@pytest.mark.parametrize("far", [500, 3_000_000])
+def test_a_password_is_refused_with_the_way_out(write, far):
+    container = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+    locked = container + bytes(far) + "EncryptedPackage".encode("utf-16-le")
     with pytest.raises(ValueError, match="protected by a password; open it and save it without"):
         Table.read(write(locked))
 
 
-def test_macros_are_never_run_and_that_is_said(write):
-    table = Table.read(write(xlsx({"s": ROWS}), "t.xlsm"))
+def test_a_password_of_open_document(write):
+    with pytest.raises(ValueError, match=r"t\.ods is protected by a password; open it and save it"):
+        Table.read(write(ods([row[:3] for row in ROWS], locked=True), "t.ods"))
+
+
+@pytest.mark.parametrize(
+    ("content", "name"),
+    [
+        (xlsx({"s": ROWS}, parts={"xl/vbaProject.bin": b"Auto_Open"}), "t.xlsm"),
+        # The name says nothing of them.
+        (xlsx({"s": ROWS}, parts={"xl/vbaProject.bin": b"Auto_Open"}), "t.xlsx"),
+        (ods([row[:3] for row in ROWS], parts={"Basic/Standard/M.xml": b"Sub Main"}), "t.ods"),
+    ],
+    ids=["xlsm", "xlsx", "ods"],
+)
+def test_macros_are_never_run_and_that_is_said(write, content, name):
+    table = Table.read(write(content, name))
+    assert table.shape[0] == 12
     assert any("macros in the workbook were not looked at" in note for note in table.notes)
+
+
+def test_a_workbook_without_macros_is_not_said_to_have_some(write):
+    for name in ("t.xlsx", "t.xlsm"):
+        assert not any(
+            "macros" in note for note in Table.read(write(xlsx({"s": ROWS}), name)).notes
+        )
+
+
+def test_macros_of_old_workbooks(write):
+    old = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(2_000_000)
+    assert _locks_and_macros(write(old, "t.xls")) == (False, False)
+    path = write(old + "_VBA_PROJECT_CUR".encode("utf-16-le"), "t.xls")
+    assert _locks_and_macros(path) == (False, True)
 
 
 def test_a_damaged_workbook(write):

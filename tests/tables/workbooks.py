@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 import zipfile
 from collections.abc import Mapping, Sequence
 from datetime import date
@@ -44,15 +45,25 @@ def _cell(value: Any, place: str) -> str:
     return f'<c r="{place}" t="inlineStr"><is><t>{escape(str(value))}</t></is></c>'
 
 
-def xlsx(sheets: Mapping[str, Sequence[Sequence[Any]]], merged: Sequence[str] = ()) -> bytes:
-    """The bytes of an Excel workbook; None is an empty cell."""
+def xlsx(
+    sheets: Mapping[str, Sequence[Sequence[Any]]],
+    merged: Sequence[str] = (),
+    hidden: Sequence[str] = (),
+    parts: Mapping[str, bytes] = {},
+) -> bytes:
+    """The bytes of an Excel workbook; None is an empty cell.
+
+    ``merged`` are ranges of every sheet, ``hidden`` names of sheets, and ``parts`` whatever else is
+    in the archive.
+    """
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("[Content_Types].xml", _TYPES)
         archive.writestr("_rels/.rels", _RELS)
         archive.writestr("xl/styles.xml", _STYLES)
         listed = "".join(
-            f'<sheet name="{escape(name)}" sheetId="{k}" r:id="rId{k}"/>'
+            f'<sheet name="{escape(name)}" sheetId="{k}" r:id="rId{k}"'
+            + (' state="hidden"/>' if name in hidden else "/>")
             for k, name in enumerate(sheets, 1)
         )
         archive.writestr(
@@ -80,11 +91,18 @@ def xlsx(sheets: Mapping[str, Sequence[Sequence[Any]]], merged: Sequence[str] = 
             )
             text = f'<worksheet xmlns="{_MAIN}"><sheetData>{body}</sheetData>{ends}</worksheet>'
             archive.writestr(f"xl/worksheets/sheet{k}.xml", text)
+        for place, content in parts.items():
+            archive.writestr(place, content)
     return sink.getvalue()
 
 
-def ods(rows: Sequence[Sequence[Any]], name: str = "Sheet1") -> bytes:
-    """The bytes of an OpenDocument spreadsheet."""
+def ods(
+    rows: Sequence[Sequence[Any]],
+    name: str = "Sheet1",
+    locked: bool = False,
+    parts: Mapping[str, bytes] = {},
+) -> bytes:
+    """The bytes of an OpenDocument spreadsheet; a locked one has noise for its content."""
     spaces = " ".join(
         f'xmlns:{short}="urn:oasis:names:tc:opendocument:xmlns:{long}:1.0"'
         for short, long in (("office", "office"), ("table", "table"), ("text", "text"))
@@ -108,12 +126,16 @@ def ods(rows: Sequence[Sequence[Any]], name: str = "Sheet1") -> bytes:
     sink = io.BytesIO()
     with zipfile.ZipFile(sink, "w") as archive:
         archive.writestr("mimetype", kind)
-        archive.writestr("content.xml", content)
+        archive.writestr("content.xml", random.Random(0).randbytes(999) if locked else content)
+        for place, part in parts.items():
+            archive.writestr(place, part)
+        cipher = '<manifest:file-entry manifest:full-path="content.xml"><manifest:encryption-data/>'
         archive.writestr(
             "META-INF/manifest.xml",
             "<manifest:manifest "
             'xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0">'
             f'<manifest:file-entry manifest:full-path="/" manifest:media-type="{kind}"/>'
-            "</manifest:manifest>",
+            + f"{cipher}</manifest:file-entry>" * locked
+            + "</manifest:manifest>",
         )
     return sink.getvalue()

@@ -33,7 +33,7 @@ def demo(output: str, seed: int, jobs: int, wants_json: bool) -> None:
     from subscape.exploration.exploration import Exploration
     from subscape.report.page import write_report
 
-    from .explore import LiveLine, study_json, tell
+    from .explore import LiveLine, expected_seconds, study_json, tell
 
     began = time.perf_counter()
     table, truth = planted_table(seed)
@@ -42,12 +42,14 @@ def demo(output: str, seed: int, jobs: int, wants_json: bool) -> None:
     say("are hidden in it, each in features of its own: people who are together in one are")
     say("not in the others. The search is told neither how many there are nor where.\n")
     folder = fresh(Path(output))
-    live = LiveLine()
+    live = LiveLine(began=began)
     try:
-        study = Exploration(
+        job = Exploration(
             table, effort="quick", truth=truth, folder=folder, n_jobs=jobs, random_state=seed,
             progress=live,
-        ).run()  # fmt: skip
+        )  # fmt: skip
+        live.expect(expected_seconds(job, jobs))
+        study = job.run()
     finally:
         live.clear()
     page = write_report(study, folder / "report.html")

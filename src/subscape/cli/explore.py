@@ -99,10 +99,15 @@ def explore(
 
         # Connected until the command ends, and before the table is read, which may take long.
         click.get_current_context().with_resource(connected(options["cluster"], kernels=active))
+    live = LiveLine(began=began)
+    click.get_current_context().call_on_close(live.clear)
+    if quiet or check:
+        live.clear()
     data = read_table(
         table, options["id_column"], options["transpose"],
         label=list(options["labels"]) or None, **of_text(options),
     )  # fmt: skip
+    live.doing("preparing the search")
     click.echo(reading(data), err=True)
     if check:
         say_plan(data, None if output is None else Path(output), options, wants_json)
@@ -126,10 +131,6 @@ def explore(
         from subscape.exploration.requested_groups import check_asked
 
         check_asked(options["asked"], min(data.n_rows, options["search_rows"]))
-    live = LiveLine()
-    click.get_current_context().call_on_close(live.clear)
-    if quiet:
-        live.clear()
     if force:
         clear_study(folder)
 
@@ -162,11 +163,11 @@ def explore(
             copy = annotated is not None and not study.is_provisional
             files = {"folder": str(folder), "page": str(page)}
             files |= {"h5ad": str(annotated.write(study))} if annotated and copy else {}
-            unused = list(data.unused_numeric_notes)
+            unused = [as_options(note) for note in data.unused_numeric_notes]
             print_json(study_json(study) | {"not_used": unused, "seconds": seconds, **files})
             return
         for note in data.unused_numeric_notes:
-            click.echo(f"Not used: {printable(note)}")
+            click.echo(f"Not used: {printable(as_options(note))}")
         tell(study)
         click.echo(f"\n{seconds:.0f} s. The page: {page}")
         if study.is_provisional:
@@ -200,7 +201,7 @@ def explore(
                     progress=False if quiet else live,
                     on_update=update,
                 )
-                live.expected = expected_seconds(job, options["jobs"])
+                live.expect(expected_seconds(job, options["jobs"]))
                 study = job.complete()
                 if options["asked"] is not None:
                     from subscape.exploration.requested_groups import with_asked
@@ -355,13 +356,16 @@ class LiveLine:
     ----------
     heartbeat : float
         Seconds after which another line is printed where nobody sees the first one move.
+    began : float, optional
+        When the command began, by ``time.perf_counter``; all seconds are counted from there.
     """
 
-    def __init__(self, heartbeat: float = 20.0) -> None:
+    def __init__(self, heartbeat: float = 20.0, began: float | None = None) -> None:
         self._is_terminal = sys.stderr.isatty()
         self._phase = ""
         self._text = "reading the table"
-        self._began = self._printed = time.monotonic()
+        self._printed = time.perf_counter()
+        self._began = self._printed if began is None else began
         self._heartbeat = heartbeat
         self.expected: float | None = None
         self._end = threading.Event()
@@ -371,31 +375,40 @@ class LiveLine:
 
     def _beat(self) -> None:
         while not self._end.wait(self._heartbeat / 4):
-            now = time.monotonic()
+            now = time.perf_counter()
             if now - self._printed >= self._heartbeat:
                 self._printed = now
-                click.echo(
-                    f"{now - self._began:5.0f} s  still {self._text}{self._left()}", err=True
-                )
+                click.echo(f"{self._gone():5.0f} s  still {self._text}{self._left()}", err=True)
+
+    def _gone(self) -> float:
+        return time.perf_counter() - self._began
+
+    def doing(self, text: str) -> None:
+        """Say what runs where no steps are counted."""
+        self._text = text
+
+    def expect(self, seconds: float) -> None:
+        """Say how much longer it takes from now on."""
+        self.expected = self._gone() + seconds
 
     def _left(self) -> str:
         """About how much longer it takes; a guess that is kept as rough as it is."""
         if self.expected is None:
             return ""
-        left = self.expected - (time.monotonic() - self._began)
+        left = self.expected - self._gone()
         return ", longer than guessed" if left <= 0 else f", about {round_time(left)} left"
 
     def __call__(self, step: Any) -> None:
         total = "" if step.total is None else f"/{step.total}"
         self._text = f"{step.message} ({step.done}{total})"
-        text = f"{step.seconds:5.0f} s  {self._text}"
+        text = f"{self._gone():5.0f} s  {self._text}"
         if self._is_terminal:
             click.echo(f"\r\033[K{(text + self._left())[:110]}", nl=False, err=True)
             return
         phase = step.message.partition(":")[0]
         if phase != self._phase:
             self._phase = phase
-            self._printed = time.monotonic()
+            self._printed = time.perf_counter()
             click.echo(text + self._left(), err=True)
 
     def clear(self) -> None:
@@ -480,7 +493,17 @@ def expected_seconds(job: Any, n_jobs: int) -> float:
     jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
     plan, columns = job.plan, job.ready.X.shape[1]
     whole = rough_seconds(plan.n_runs, plan.n_null, len(job.rows), columns) / min(jobs, 8)
+    whole *= busy()
     return whole if job.time is None else min(whole, float(job.time))
+
+
+def busy() -> float:
+    """How many times as long things take on a machine that does so much else; 1 if unknown."""
+    try:
+        load = os.getloadavg()[0]
+    except (AttributeError, OSError):
+        return 1.0
+    return max(1.0, load / (os.cpu_count() or 1))
 
 
 def round_time(seconds: float) -> str:
@@ -561,8 +584,8 @@ def say_plan(
     seconds = rough_seconds(plan.n_runs, plan.n_null, rows, ready.X.shape[1])
     jobs = options["jobs"] if options["jobs"] > 0 else os.cpu_count() or 1
     click.echo(
-        f"takes about {in_words(seconds / min(jobs, 8))} with {count(jobs, 'parallel job')} (a "
-        "rough guess; --time sets a limit)"
+        f"takes about {in_words(seconds / min(jobs, 8) * busy())} with "
+        f"{count(jobs, 'parallel job')} (a rough guess; --time sets a limit)"
     )
 
 

@@ -88,6 +88,8 @@ class Numbers(NamedTuple):
         Whole numbers of 16 digits and more: not good, but with a value.
     culprit : int or None
         The text that is to blame for ``why_not``.
+    other_sign, other_unit : (n_levels,) bool array
+        Texts that would be numbers under the other decimal sign, and numbers in another unit.
     """
 
     values: FloatArray
@@ -98,6 +100,8 @@ class Numbers(NamedTuple):
     why_not: str = ""
     long: BoolArray = np.zeros(0, dtype=bool)
     culprit: int | None = None
+    other_sign: BoolArray = np.zeros(0, dtype=bool)
+    other_unit: BoolArray = np.zeros(0, dtype=bool)
 
 
 def is_number(text: str) -> bool:
@@ -198,7 +202,7 @@ def read_numbers(
     fast = None if decimal == "," else plain_numbers(levels)
     if fast is not None:
         every = np.ones(len(levels), dtype=bool)
-        return Numbers(fast, every, long=~every)
+        return Numbers(fast, every, long=~every, other_sign=~every, other_unit=~every)
     parsed = [parse_number(text) for text in levels]
     endless = [_endless(text) for text in levels]
     under = {
@@ -240,7 +244,11 @@ def read_numbers(
     if not why_not and odd.any() and counts[good].sum() < ALMOST_ALL * total:
         why_not, culprit = _mixed(units, odd | good, counts), int(np.argmax(odd))
     values[~(good | long)] = np.nan
-    return Numbers(values, good, decimal, chosen, tuple(said), why_not, long, culprit)
+    other_sign = np.zeros(len(levels), dtype=bool)
+    other_sign[foreign] = True
+    return Numbers(
+        values, good, decimal, chosen, tuple(said), why_not, long, culprit, other_sign, odd
+    )
 
 
 def _endless(text: str) -> float | None:

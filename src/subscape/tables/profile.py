@@ -211,9 +211,9 @@ def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]
 def near_copies(names: Sequence[str], X: Any, copies: Collection[str] = ()) -> list[str]:
     """A sentence about columns that follow another one but for rounding, sign or unit.
 
-    Columns are compared by a few random projections, so that no pair is looked at that is not
-    close: the work grows with the table, not with the square of its columns. Exact ``copies`` are
-    said elsewhere and left out.
+    Missing cells may stand in both, in the same rows. Columns are compared by a few random
+    projections, so that no pair is looked at that is not close: the work grows with the table, not
+    with the square of its columns. Exact ``copies`` are said elsewhere and left out.
 
     >>> X = np.random.default_rng(0).normal(size=(50, 3))
     >>> X[:, 2] = 32 + 1.8 * X[:, 0]
@@ -238,11 +238,13 @@ def near_copies_in(
     if part.shape[0] < FEWEST_ROWS or not np.isfinite(part).any():
         return []
     part[~np.isfinite(part)] = np.nan
-    full = np.array([name not in copies for name in names])
-    full &= ~np.isnan(part).any(axis=0)
-    part = part[:, full]
-    chosen = np.flatnonzero(full)
-    part -= part.mean(axis=0)
+    told = np.array([name not in copies for name in names])
+    told &= (~np.isnan(part)).sum(axis=0) >= FEWEST_ROWS
+    part = part[:, told]
+    chosen = np.flatnonzero(told)
+    # A copy has its gaps where the other column has them; there, both are as the mean.
+    part -= np.nanmean(part, axis=0)
+    part[np.isnan(part)] = 0.0
     largest = np.abs(part).max(axis=0)
     varies = largest > 0
     part, chosen = part[:, varies] / largest[varies], chosen[varies]
@@ -262,11 +264,11 @@ def near_copies_in(
             a, b = sorted((int(order[place]), int(order[place + shift])))
             if b not in pairs and abs(float(part[:, a] @ part[:, b])) >= NEAR_COPY:
                 pairs[b] = a
-    told = [f"{names[chosen[b]]!r} follows {names[chosen[a]]!r}" for b, a in sorted(pairs.items())]
-    if not told:
+    said = [f"{names[chosen[b]]!r} follows {names[chosen[a]]!r}" for b, a in sorted(pairs.items())]
+    if not said:
         return []
-    more = f" and {len(told) - 5} more" if len(told) > 5 else ""
-    return [f"{count(len(told), 'near copy', 'near copies')}: {', '.join(told[:5])}{more}"]
+    more = f" and {len(said) - 5} more" if len(said) > 5 else ""
+    return [f"{count(len(said), 'near copy', 'near copies')}: {', '.join(said[:5])}{more}"]
 
 
 def summary(columns: Sequence[Column], stats: Profile, n_rows: int) -> str:

@@ -166,7 +166,10 @@ def _as_numbers(
                 f"{count(int(sizes[found.long].sum()), 'whole number')} of 16 digits and more "
                 f"rounded, {equal} different ones became equal"
             )
-        told += _lost(texts, ~kept, sizes, "no numbers")
+        strange = ~kept & ~found.other_sign & ~found.other_unit
+        told += _lost(texts, strange, sizes, "no numbers")
+        told += _lost(texts, ~kept & found.other_sign, sizes, how="with another decimal sign")
+        told += _lost(texts, ~kept & found.other_unit, sizes, how="in another unit")
         odd = _first(texts, ~kept)
         return Meaning("number", spread(found.values), found.unit, "; ".join(told), "", odd)
     if found.long.any() and sizes[found.good | found.long].sum() >= ALMOST_ALL * total:
@@ -192,12 +195,14 @@ def _first(texts: list[str], odd: BoolArray) -> str:
     return texts[int(np.argmax(odd))] if odd.any() else ""
 
 
-def _lost(texts: list[str], odd: BoolArray, sizes: IntArray, what: str) -> list[str]:
+def _lost(
+    texts: list[str], odd: BoolArray, sizes: IntArray, what: str = "", how: str = ""
+) -> list[str]:
     n = int(sizes[odd].sum())
     if not n:
         return []
-    return [f"{count(n, 'cell')} that {'is' if n == 1 else 'are'} {_singular(what, n)} "
-            f"taken as missing: {examples(texts, odd, sizes)}"]  # fmt: skip
+    told = how or f"that {'is' if n == 1 else 'are'} {_singular(what, n)}"
+    return [f"{count(n, 'cell')} {told} taken as missing: {examples(texts, odd, sizes)}"]
 
 
 def _singular(what: str, n: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,21 @@ from subscape.tables.roles import Habits, parts_from_arrow
 
 from .arff import is_arff, parse_arff
 from .arrays import check_npy
-from .boundary import DEFAULT, Limits, OtherContentError, guarded, probed
+from .boundary import DEFAULT, Limits, OtherContentError, guarded, printable, probed
 from .compression import members_of, open_bytes, packing_of
 from .delimited import LineNumbers, read_delimited
 from .dialect import decode, detect_encoding
 from .frames import index_parts, is_anndata, read_anndata, read_frame
 from .layout import TextOptions
 from .workbook import read_sheet
+
+#: How a last row begins that adds up the others, and of how many rows it may be the last.
+TOTAL = re.compile(
+    r"(?:grand |overall )?totals?|sums?|summe|gesamt(?:summe)?|insgesamt|somme|totaux|suma|totale|"
+    r"totaal|summa|итого|всего|合计",
+    re.IGNORECASE,
+)
+FEWEST_ABOVE_A_TOTAL = 3
 
 #: NPY files above this size are mapped instead of read, so that only what is used is in memory.
 MAPPED_BYTES = 1 << 28
@@ -183,14 +192,15 @@ def _read_workbook(
     if any(option is not None for option in text._replace(header=None)):
         raise SubscapeError(f"{path.name} is a workbook: delimiter, encoding … do not apply")
     found = read_sheet(path, sheet, text.header, limits)
+    notes = list(found.notes)
     return parts_from_arrow(
         found.names,
-        found.arrays,
+        without_total(found.arrays, notes),
         wanted,
         Habits(markers=True, line_of=found.line_of),
         row_names=found.names[0] if found.row_names else None,
         source={"format": "workbook", "sheet": found.name},
-        notes=found.notes,
+        notes=notes,
     )
 
 
@@ -213,7 +223,7 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
         notes.append(f"the file is not UTF-8; it was read as {found.encoding}")
     return parts_from_arrow(
         found.names,
-        arrays,
+        without_total(arrays, notes),
         wanted,
         Habits(
             markers=True,
@@ -226,6 +236,30 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
         source={"format": "delimited", **source},
         notes=notes,
     )
+
+
+def without_total(arrays: Sequence[Any], notes: list[str]) -> list[Any]:
+    """Columns without their last row if that adds up the others, as its first word says.
+
+    >>> import pyarrow as pa
+    >>> notes = []
+    >>> columns = [pa.chunked_array([["Oslo", "Rome", "Total"]]), pa.chunked_array([[1, 2, 3]])]
+    >>> [column.to_pylist() for column in without_total(columns, notes)], notes[0][:40]
+    ([['Oslo', 'Rome'], [1, 2]], "the last row, which begins with 'Total',")
+    """
+    size = min((len(array) for array in arrays), default=0)
+    last = [] if size < FEWEST_ABOVE_A_TOTAL else [array[size - 1].as_py() for array in arrays]
+    filled = [j for j, cell in enumerate(last) if cell is not None and str(cell).strip()]
+    word = last[filled[0]] if len(filled) > 1 else None
+    if not isinstance(word, str) or not TOTAL.fullmatch(word.strip().rstrip(":")):
+        return list(arrays)
+    if word in arrays[filled[0]].slice(0, size - 1).to_pylist():
+        return list(arrays)
+    notes.append(
+        f"the last row, which begins with {printable(word)!r}, was left out; if it is one like the "
+        "others, write another name there"
+    )
+    return [array.slice(0, size - 1) for array in arrays]
 
 
 def _read_arff(path: Path, options: TextOptions, wanted: Wishes, limits: Limits) -> Parts:

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import mmap
+import re
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
+from zipfile import BadZipFile, ZipFile
 
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
+from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from .boundary import DEFAULT, Limits, guarded, printable
 from .layout import distinct_names, find_header
 
 Cell = Any
-_ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+#: How the container of old and of locked workbooks begins, and names of what it may hold.
+_CONTAINER = b"\xd0\xcf\x11\xe0"
+_LOCKED, _OLD_MACROS = (name.encode("utf-16-le") for name in ("EncryptedPackage", "_VBA_PROJECT"))
+#: Parts of a packed workbook that hold macros: of Excel, of OpenDocument.
+_MACROS = re.compile(r"(?:.*/)?vbaProject\.bin|(?:Basic|Scripts)/.+", re.IGNORECASE)
 
 
 class Sheet(NamedTuple):
@@ -62,17 +70,20 @@ def read_sheet(
             f"{path.name} is a workbook; reading it needs python-calamine: "
             "pip install 'subscape[excel]'"
         ) from None
-    with path.open("rb") as file:
-        content = file.read(1 << 20)
-    if content.startswith(b"\xd0\xcf\x11\xe0") and _ENCRYPTED in content:
-        raise FileFormatError(
-            f"{path.name} is protected by a password; open it and save it without one"
-        )
+    protected = FileFormatError(
+        f"{path.name} is protected by a password; open it and save it without one"
+    )
     notes: list[str] = []
     with guarded(path.name, "workbook", "open it in a spreadsheet and save the sheet as CSV"):
-        book = calamine.CalamineWorkbook.from_path(str(path))
-        name, cells, merged, start = _chosen(book, sheet, path.name, notes)
-    if path.suffix.lower() in (".xlsm", ".xltm", ".xlsb"):
+        is_locked, has_macros = _locks_and_macros(path)
+        if is_locked:
+            raise protected
+        try:
+            book = calamine.CalamineWorkbook.from_path(str(path))
+            name, cells, merged, start = _chosen(book, sheet, path.name, notes)
+        except calamine.PasswordError:
+            raise protected from None
+    if has_macros:
         notes.append("macros in the workbook were not looked at and never run")
     rows = [
         (i, row) for i, row in enumerate(cells, 1 + start[0]) if any(_text(cell) for cell in row)
@@ -80,7 +91,7 @@ def read_sheet(
     if not rows:
         raise FileFormatError(f"{path.name}: sheet {name!r} is empty")
     limits.check_columns(len(rows[0][1]), path.name)
-    _check_one_table(rows, start[1], path.name, name)
+    rows = _one_table(rows, start[1], path.name, name, notes)
     texts = [(i, [_text(cell) for cell in row]) for i, row in rows[:200]]
     top, _ = find_header(texts, ".") if header is not False else (0, False)
     over = None if header is False else _names_above(rows, top, merged)
@@ -152,6 +163,7 @@ def _spread(row: Sequence[Cell], line: int, first: int, merged: Sequence[Any]) -
 
 def _chosen(book: Any, sheet: str | None, file: str, notes: list[str]) -> _Filled:
     names = list(book.sheet_names)
+    hidden = {one.name for one in book.sheets_metadata if not str(one.visible).endswith(".Visible")}
     if sheet is not None and sheet not in names:
         raise SubscapeError(f"{file} has no sheet {sheet!r}; it has {listing(names, 8)}")
     if sheet is not None:
@@ -161,12 +173,16 @@ def _chosen(book: Any, sheet: str | None, file: str, notes: list[str]) -> _Fille
     if not filled:
         raise FileFormatError(f"{file} has no sheet with anything in it")
     # The first sheet is where people put their table, behind a page of notes; the others are said.
-    used = next((one for one in filled if _is_table(one.cells)), filled[0])
+    shown = [one for one in filled if one.name not in hidden] or filled
+    used = next((one for one in shown if _is_table(one.cells)), shown[0])
     others = [one.name for one in filled if one.name != used.name]
     if others:
+        seen = [name for name in others if name not in hidden]
+        unseen = [name for name in others if name in hidden]
+        told = [*([listing(seen)] if seen else []), *([f"hidden {listing(unseen)}"] * bool(unseen))]
         notes.append(
             f"the sheet {used.name!r} was read; there {'is' if len(others) == 1 else 'are'} "
-            f"also {listing(others)} (sheet=…)"
+            f"also {' and '.join(told)} (sheet=…)"
         )
     return used
 
@@ -198,10 +214,14 @@ def _letters(column: int) -> str:
     return text
 
 
-def _check_one_table(
-    rows: Sequence[tuple[int, list[Cell]]], first: int, file: str, sheet: str
-) -> None:
-    """Refuse a sheet with several tables: an empty column between, or an empty row and a header."""
+def _one_table(
+    rows: list[tuple[int, list[Cell]]], first: int, file: str, sheet: str, notes: list[str]
+) -> list[tuple[int, list[Cell]]]:
+    """The rows of a sheet that holds one table, without its header where that is repeated below.
+
+    Refused are several tables: with an empty column between them, or with an empty row, and below
+    it names in a column of numbers.
+    """
     width = len(rows[0][1])
     filled = [any(_text(row[j]) for _, row in rows) for j in range(width)]
     gaps = [j for j in range(1, width - 1) if not filled[j] and any(filled[:j])
@@ -212,20 +232,64 @@ def _check_one_table(
             f"{file}: sheet {sheet!r} holds several tables side by side (column "
             f"{_letters(first + gaps[0])} between them is empty); {way}"
         )
-    names = [place for place, (_, row) in enumerate(rows) if all(_is_name(c) for c in row if
-             _text(c))]  # fmt: skip
-    for place in names:
-        if not 2 < place < len(rows) - 1:
-            continue
-        (line, row), (above, before) = rows[place], rows[place - 1]
-        below = rows[place + 1][1]
-        numbers = any(isinstance(c, int | float) for c in before)
-        again = any(isinstance(c, int | float) for c in below)
-        if line > above + 1 and numbers and again and sum(bool(_text(c)) for c in row) > 1:
-            raise FileFormatError(
-                f"{file}: sheet {sheet!r} holds several tables, one below the other (the second "
-                f"begins at row {line}); {way}"
-            )
+    texts = {place: [_text(cell) for cell in row] for place, (_, row) in enumerate(rows)
+             if all(_is_name(cell) for cell in row if _text(cell))}  # fmt: skip
+    heads = [cells for cells in texts.values() if sum(map(bool, cells)) > 1][:1]
+    again: list[int] = []
+    numbers = [0] * width  # of each column, above the row that is looked at
+    for place, (line, row) in enumerate(rows):
+        if place in texts and 0 < place < len(rows) - 1 and any(numbers):
+            if texts[place] in heads:
+                again.append(place)
+                continue
+            named = [j for j in range(width) if numbers[j] > 1 and texts[place][j]
+                     and texts[place][j] not in (MARKERS | AMONG_NUMBERS)]  # fmt: skip
+            top = place  # a title may stand between the gap and the names
+            while sum(map(bool, texts.get(top - 1, ()))) == 1 and not _gap_above(rows, top):
+                top -= 1
+            below = any(isinstance(cell, int | float) for cell in rows[place + 1][1])
+            if named and below and sum(map(bool, texts[place])) > 1:
+                if _gap_above(rows, top):
+                    raise FileFormatError(
+                        f"{file}: sheet {sheet!r} holds several tables, one below the other (the "
+                        f"second begins at row {rows[top][0]}); {way}"
+                    )
+                if len({texts[place][j] for j in named}) == len(named) > 1:
+                    notes.append(
+                        f"row {line} of the sheet has names where numbers stand above; if another "
+                        "table begins there, leave it in a sheet of its own"
+                    )
+        for j, cell in enumerate(row):
+            if isinstance(cell, int | float) and not isinstance(cell, bool):
+                numbers[j] += 1
+    if again:
+        notes.append(
+            f"the names of the columns come again in {count(len(again), 'row')} (the first is row "
+            f"{rows[again[0]][0]} of the sheet), left out there"
+        )
+    return [row for place, row in enumerate(rows) if place not in set(again)]
+
+
+def _gap_above(rows: Sequence[tuple[int, list[Cell]]], place: int) -> bool:
+    return place > 0 and rows[place][0] > rows[place - 1][0] + 1
+
+
+def _locks_and_macros(path: Path) -> tuple[bool, bool]:
+    """Whether a workbook is locked by a password, and whether it has macros, by its parts."""
+    with path.open("rb") as file:
+        if file.read(4) == _CONTAINER:
+            with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as content:
+                return content.find(_LOCKED) >= 0, content.find(_OLD_MACROS) >= 0
+    try:
+        with ZipFile(path) as archive:
+            names = archive.namelist()
+            listed = b""
+            if "META-INF/manifest.xml" in names:
+                with archive.open("META-INF/manifest.xml") as file:
+                    listed = file.read(1 << 20)
+    except BadZipFile:
+        return False, False  # whoever reads it says what is wrong
+    return b"encryption-data" in listed, any(_MACROS.fullmatch(name) for name in names)
 
 
 def _is_name(cell: Cell) -> bool:
