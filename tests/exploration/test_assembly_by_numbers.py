@@ -622,3 +622,64 @@ def test_places_whose_distances_are_the_given_ones():
         2,
     )
     assert not _map(np.zeros((3, 3))).any()
+
+
+# -- limits that are met exactly ------------------------------------------------------------------
+
+
+def test_a_view_at_the_level_is_claimed(job):
+    half = np.arange(N) // 30
+    first, second, third = (
+        candidate(job, f"r{i}", labels) for i, labels in enumerate((FIRST, SECOND, half))
+    )
+    job.candidates = [first, second, third, candidate(job, "r4", THIRD)]
+    job.runs = [one.run for one in job.candidates]
+    for one in job.candidates:
+        one.run.in_table = lambda one=one: [one.clustering]
+    chance = NullMaxima(MAXIMA, MAXIMA)
+    outcome = [
+        AssessedView(replace(consensus(first), score=0.03), chance),
+        AssessedView(consensus(second), chance, idea=idea_view(p_value=0.01, labels=SECOND)),
+        AssessedView(replace(consensus(third), score=0.02), chance),
+    ]
+    assert outcome[1].p_value == 0.01
+    job.truth = {"part": np.where(np.arange(N) < 30, FIRST, -1)}
+    study = assemble(job, outcome, provisional=False)
+    assert [view.p_value == 0.01 for view in study.views] == [True, False, False]
+    labels = [SECOND, FIRST, half]
+    known = [[1.0 if a is b else redundancy(a, b) for a in labels] for b in labels]
+    np.testing.assert_allclose(study.between_views, known, atol=1e-12)
+    assert known[0][2] > 0.3
+    # What is known of half of the rows is compared there.
+    assert [round(view["ari"], 6) for view in study.truth[0]["views"]][1] == 1.0
+    assert study.views[0].p_interval is not None
+    # Nobody waits for samples of what is no view.
+    assert study.near_misses and all(np.isnan(miss.stability) for miss in study.near_misses)
+
+
+def test_power_is_asked_for_all_ideas(job, monkeypatch):
+    asked = []
+    monkeypatch.setattr(assembly, "detectable", lambda *given, **more: asked.append((given, more)))
+    job.ideas = ("shapes", "classes")
+    chance = NullMaxima(MAXIMA, MAXIMA)
+    assembly._power(job, chance)
+    job.scorer = BoxScorer(job.scorer)
+    assembly._power(job, chance)
+    for (given, more), boxes in zip(asked, (False, True), strict=True):
+        assert given == (N, job.scorer.Z.shape[1], chance)
+        assert more == {"n_ideas": 3, "boxes": boxes, "seed": 7}
+
+
+def test_columns_of_boxes_are_the_clusters_own(job):
+    job.scorer = BoxScorer(job.scorer)
+    inside = np.array([SECOND == 0, SECOND == 1, SECOND == 2])
+    view = consensus(candidate(small_job(), "a", SECOND))
+    found = assembly.make_view(job, 1, AssessedView(view), np.arange(N), False)
+    known = job.scorer.boxes(SECOND, inside).own
+    own = found.clustering.subspaces.relevance > 0
+    assert found.idea == "boxes"
+    np.testing.assert_array_equal(own[known.any(axis=1)], known[known.any(axis=1)])
+    other = assembly.make_view(
+        job, 1, AssessedView(view, idea=idea_view(labels=SECOND)), np.arange(N), False
+    )
+    assert other.idea == "shapes"

@@ -594,6 +594,49 @@ def test_levels_that_nobody_else_has_are_held_against_a_thousandth():
         )
 
 
+def test_of_one_row_a_level_has_all_or_nothing():
+    kinds = ["a", None, "b", "b", "a", "b", "a", "b"]
+    table = level_table(kinds)
+    rows = np.arange(8) < 2
+    assert _typical_level(table, "kind", rows) == {"level": "a", "share": 1.0, "elsewhere": 2 / 6}
+    assert _typical_level(table, "kind", ~rows)["elsewhere"] == 0.0
+    two = level_table(["a", "a", "b"])
+    found = _typical_level(two, "kind", np.arange(3) < 2)
+    assert (found["share"], found["elsewhere"]) == (1.0, 0.0)
+    ready = prepare(table)
+    terms = _level_terms(ready, ready.X, ~ready.absent[:, ready.origin], rows)
+    assert terms[ready.names.index("kind=a")] == pytest.approx(np.log(7 / 3))
+
+
+def test_a_floor_is_the_smallest_value_of_its_own_column():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"low": rng.normal(-50, 1, 40), "count": 3.0 + np.maximum(rng.normal(size=40), 0)}
+    )
+    members = np.array([np.arange(40) < 15, np.arange(40) >= 15])
+    listed, _, _ = facts_of(frame, members)
+    floors = {one.feature: one.floor for one in listed[0]}
+    assert floors == {"low": None, "count": 3.0}
+
+
+def test_weights_of_a_fifth_of_the_largest_are_much():
+    weights = np.array([[0.625, 0.125, 0.25]])
+    assert 0.2 * 0.625 == 0.125
+    found = SubspaceClustering(np.ones((1, 1), dtype=bool), WeightedSubspaces(weights))
+    assert own_features(found).tolist() == [[True, True, True]]
+
+
+def test_features_not_searched_have_no_weight(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(12, 3))
+    X[:, 1] = 5.0
+    table = Table.from_array(X)
+    ready = prepare(table)
+    members = np.array([np.arange(12) < 6, np.arange(12) >= 6])
+    monkeypatch.setattr(explain, "_information", lambda *_: np.zeros((2, 3)))
+    found, _ = in_table_columns(table, ready, members, members)
+    assert found.subspaces.relevance.tolist() == [[0.5, 0.0, 0.5]] * 2
+
+
 # -- sentences ------------------------------------------------------------------------------------
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -166,8 +168,6 @@ def test_levels_without_a_common_one_stay():
     column = next(c for c in table.schema if c.name == "kind")
     assert _pooled(table, []) is table
     others = dict(table.others) | {column.name: np.array([0, 1, -1, -1], dtype=np.int32)}
-    from dataclasses import replace
-
     assert _pooled(replace(table, others=others), []).column("kind").levels == ("a", "b")
 
 
@@ -935,3 +935,52 @@ def test_tables_of_a_thousand_columns_are_filled_by_regression(monkeypatch):
         values[0, 0] = np.nan
         fill(values)
     assert called == ["_by_regression", "_by_directions"]
+
+
+# -- limits that are met exactly ------------------------------------------------------------------
+
+
+def test_columns_of_other_roles_and_unused_levels_are_not_pooled():
+    frame = pd.DataFrame({"x": np.arange(40.0), "kind": list("ab") + ["c", "d"] * 19})
+    table = as_table(frame)
+    assert _pooled(table, []).column("kind").levels == ("c", "d", "other levels")
+    aside = table.with_roles({"kind": "ignore"})
+    assert _pooled(aside, []) is aside
+    # A level that no row has is neither rare nor common.
+    schema = tuple(
+        replace(column, levels=("a", "b", "c", "d", "e")) if column.name == "kind" else column
+        for column in table.schema
+    )
+    wide = replace(table, schema=schema)
+    assert _pooled(wide, []).column("kind").levels == ("c", "d", "other levels")
+    codes = np.where(np.arange(40) < 1, 0, 2)
+    two = replace(wide, others={"kind": codes.astype(np.int32)})
+    assert _pooled(two, []) is two
+
+
+def test_infinite_columns_are_named():
+    X = np.array([[1.0, 2.0], [3.0, np.inf], [4.0, 5.0]])
+    with pytest.raises(SubscapeError, match=r"^1 infinite value in 'x1'; replace"):
+        prepare(Table.from_array(X))
+
+
+def test_defaults_of_a_recipe():
+    values = np.array([-2.0, 0.0, 3.0])
+    np.testing.assert_allclose(Recipe("x", bend=0.5).apply(values), yeojohnson(values, 0.5))
+    np.testing.assert_allclose(Recipe("x", offset=3.0).apply(values), np.log(values + 3))
+
+
+def test_sparse_counts_stay():
+    rng = np.random.default_rng(0)
+    counts = np.where(rng.random((100, 3)) < 0.8, 0.0, rng.lognormal(size=(100, 3)))
+    values, recipes, notes = straight(counts)
+    assert values.tolist() == counts.tolist() and notes == []
+    assert recipes == [Recipe(f"c{j}") for j in range(3)]
+
+
+def test_shares_may_be_none_and_of_a_hundred():
+    assert _are_shares(np.array([[0.0, 1.0, 0.0], [0.5, 0.0, 0.5]]))
+    for spread, same in ((0.00099, True), (0.00102, False)):
+        table = np.full((10, 3), 100 / 3)
+        table[::2] *= 1 + 2 * spread
+        assert _are_shares(table) == same
