@@ -635,6 +635,12 @@ FAR_AWAY = {
     "robust spreads": (lambda v: np.r_[0.02 * even(10), even(19) * 0.3, v * 0.3], 0.9),
     "below all, but positive": (lambda v: np.r_[np.linspace(3000, 3001, 99), 3000 - v], 1e-2),
     "with gaps": (lambda v: np.r_[even(49), np.nan, -v, np.nan], 0.05),
+    "below, as wide as all others": (lambda v: np.r_[-1.0, 0.01 * even(97), 1.0, -v], 0.99),
+    "above, as wide as all others": (lambda v: np.r_[-1.0, 0.01 * even(97), 1.0, v], 0.99),
+    "from zero on": (lambda v: np.r_[np.linspace(0.0, 2.0, 99), v], 0.05),
+    "one below zero": (lambda v: np.r_[-0.5, np.linspace(0.5, 2.0, 98), v], 0.05),
+    "up to one": (lambda v: np.r_[even(49) / 1e5, v / 1e5], 0.05),
+    "up to zero": (lambda v: np.r_[even(49) - 1.0, -v - 1.0], 0.05),
     "as large as all": (lambda v: 1e300 * np.r_[even(49), v], 0.05),
 }
 
@@ -984,3 +990,8 @@ def test_shares_may_be_none_and_of_a_hundred():
         table = np.full((10, 3), 100 / 3)
         table[::2] *= 1 + 2 * spread
         assert _are_shares(table) == same
+
+
+def test_the_largest_value_may_be_one_or_zero():
+    assert _limits(np.r_[0.001 * even(49), 1.0], 0.05) is not None
+    assert _limits(np.r_[-1e6, even(49) - 1.0], 0.05) is not None
