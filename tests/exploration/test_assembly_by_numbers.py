@@ -683,3 +683,21 @@ def test_columns_of_boxes_are_the_clusters_own(job):
         job, 1, AssessedView(view, idea=idea_view(labels=SECOND)), np.arange(N), False
     )
     assert other.idea == "shapes"
+
+
+def test_the_second_of_two_columns_fills_up():
+    X = np.array([[1.0, 0.0], [2.0, 1.0], [4.0, -1.0]])
+    two = _two_directions(np.array([[-1.0], [0.0]]), X)
+    np.testing.assert_allclose(two, np.eye(2), atol=1e-12)
+    # The widest of the others, wherever the rows lie.
+    far = np.random.default_rng(0).normal(size=(30, 3)) * [1.0, 5.0, 1.0] + [0.0, 0.0, 50.0]
+    two = _two_directions(np.eye(3)[:, :1], far)
+    assert abs(two[1, 1]) > 0.9
+
+
+def test_directions_of_the_map_have_a_sign():
+    for seed in range(12):
+        places = np.random.default_rng(seed).exponential(size=(6, 2))
+        found = _map(np.sqrt(np.square(places[:, None] - places[None]).sum(axis=2)))
+        for j in (0, 1):
+            assert found[np.abs(found[:, j]).argmax(), j] > 0
