@@ -11,8 +11,9 @@ import pytest
 from subscape.core import SubspaceClustering
 from subscape.core.prototypes import interval_text
 from subscape.exploration.explain import FeatureFact
+from subscape.exploration.levels import Merge
 from subscape.exploration.study import NearMiss, Result
-from subscape.report import cards, drawings, figures, template_context
+from subscape.report import cards, drawings, figures, palette, template_context, wording
 from subscape.report.methods import methods
 from subscape.testing.studies import planted_study
 
@@ -636,3 +637,534 @@ def test_clusters_are_pale_only_where_others_of_the_view_are_claimed(tiny):
     assert drawings.pale_clusters(sure, doubtful) == []
     none = dataclasses.replace(view, cluster_p_values=np.array([1e-5, 1.0]))
     assert drawings.pale_clusters(sure, none) == [1]
+
+
+# -- numbers in words -----------------------------------------------------------------------------
+
+
+def test_probabilities_in_words():
+    known = {
+        0.0: "< 0.001", 0.000999: "< 0.001", 0.001: "0.001", 0.01: "0.010", 0.0994: "0.099",
+        0.09999: "0.100", 0.1: "0.10", 0.5: "0.50", 1.0: "1.00",
+    }  # fmt: skip
+    assert {p: wording.chance(p) for p in known} == known
+    assert wording.chance(None) == wording.chance(np.nan) == "–"
+    assert wording.compared(0.000999) == "< 0.001" and wording.compared(0.001) == "= 0.001"
+    assert wording.compared(None) == wording.compared(np.nan) == "unknown"
+
+
+def test_shares_numbers_and_names_in_words():
+    shares = {0.0: "0 %", 1e-9: "< 1 %", 0.00499: "< 1 %", 0.0051: "1 %", 0.756: "76 %", 1: "100 %"}
+    assert {value: wording.share(value) for value in shares} == shares
+    assert wording.share(None) == wording.share(np.nan) == "–"
+    assert [wording.number(v) for v in (None, np.nan, np.inf, -0.001, -1.5, 2, 0.005)] == [
+        "–", "–", "–", "0.00", "−1.50", "2.00", "0.01",
+    ]  # fmt: skip
+    assert [wording.number(v, 1, sign=True) for v in (0.04, -0.04, 0.06, -2)] == [
+        "0.0", "0.0", "+0.1", "−2.0",
+    ]  # fmt: skip
+    assert wording.grouped(1234567) == "1\u202f234\u202f567" and wording.grouped(12) == "12"
+    assert [wording.coordinate(v) for v in (1.04, 10.0, 0.0, 0.25, -0.5)] == [
+        "1", "10", "0", "0.2", "-0.5",
+    ]  # fmt: skip
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    assert wording.short(letters[:24]) == letters[:24]
+    assert wording.short(letters[:25]) == "abcdefghijklmno…rstuvwxy"
+    assert wording.short(letters, 9) == "abcde…xyz" and wording.short(" a \n b ") == "a b"
+    assert wording.short("  ") == "(no name)"
+
+
+def test_colours_on_a_dark_page():
+    assert palette.luminance("#000000") == 0.0 and palette.luminance("#ffffff") == pytest.approx(1)
+    for place, weight in (("#ff0000", 0.2126), ("#00ff00", 0.7152), ("#0000ff", 0.0722)):
+        assert palette.luminance(place) == pytest.approx(weight)
+    # 10 of 255 are on the straight part, 11 are not.
+    assert palette.luminance("#0a0a0a") == pytest.approx(10 / 255 / 12.92)
+    assert palette.luminance("#0b0b0b") == pytest.approx(((11 / 255 + 0.055) / 1.055) ** 2.4)
+    for hue in ("#332288", "#000000", "#ffffff", "#8a8a8a", "#898989", "#102030"):
+        rgb = [int(hue[i : i + 2], 16) for i in (1, 3, 5)]
+        for white in range(20):
+            known = "#" + "".join(f"{round(c + (255 - c) * white / 20):02x}" for c in rgb)
+            if palette.luminance(known) >= 0.24:
+                break
+        assert palette.lightened(hue) == known
+    css = palette.palette_css()
+    k, v = len(palette.HUES), len(palette.VIEW_HUES)
+    by_day, classes, by_night = (
+        css.partition("}")[0],
+        css.count("{--c:var("),
+        css.split("dark]{")[1],
+    )
+    assert by_day.startswith(f":root{{--k0:{palette.HUES[0]};") and classes == k + v
+    assert f"--v{v - 1}:{palette.VIEW_HUES[-1]};" in by_day and f".v{v - 1}{{" in css
+    assert by_night.startswith(f"--k0:{palette.lightened(palette.HUES[0])};")
+
+
+# -- cards ----------------------------------------------------------------------------------------
+
+
+def test_cards_of_views_without_signs_and_with_an_asked_grouping(tiny):
+    (card,) = cards.cards(with_view(tiny, loadings=np.array([[0.9, 0.0], [0.3, 0.6], [0, 0]])))
+    assert not card.is_signed and not card.is_asked
+    line = cards._line(FeatureFact("city", 1.0, True, level="Oslo", share=0.8, elsewhere=0.15))
+    assert not line.is_absent and line.bars == () and line.span == line.doubt == ""
+    asked = cards.asked_card(dataclasses.replace(tiny, asked=tiny.views[0]))
+    assert asked.sure == "not claimed: 2 groups because somebody asked for so many"
+    assert [row.against for row in asked.clusters] == ["", ""]
+
+
+def test_which_idea_a_view_follows_and_why_not_another(tiny):
+    study = dataclasses.replace(tiny, settings={"ideas": "clouds, shapes, nested"})
+    cloud = "A group is a cloud here: rows around a middle, told apart in a few directions."
+    assert cards.idea_words(study, study.views[0]) == (
+        f"{cloud} Looked for as well, and nothing here fits better: groups of any shape and "
+        "groups within groups."
+    )
+    noted = dataclasses.replace(study.views[0], idea_note="  as clouds they are worse. ")
+    assert cards.idea_words(study, noted) == f"{cloud} As clouds they are worse."
+    alone = dataclasses.replace(study, settings={"ideas": "clouds"})
+    assert cards.idea_words(alone, study.views[0]) == cloud
+    other = dataclasses.replace(study.views[0], idea="unheard of")
+    assert (
+        cards.idea_words(alone, other)
+        == "Looked for as well, and nothing here fits better: clouds."
+    )
+
+
+def test_why_a_cluster_is_not_claimed_at_the_limits(tiny):
+    view = dataclasses.replace(
+        tiny.views[0],
+        cluster_p_values=np.array([0.01, 0.0101, 0.01, 0.02]),
+        cluster_stability=np.array([0.5, 0.5, 0.499, 0.1]),
+    )
+    chance, dissolves = "tables without groups have clusters as clear", "it dissolves on samples"
+    assert [cards.not_claimed(view, k) for k in range(4)] == [
+        "", f"not claimed: {chance}", f"not claimed: {dissolves}",
+        f"not claimed: {chance} and {dissolves}",
+    ]  # fmt: skip
+
+
+def test_what_speaks_for_a_candidate(tiny):
+    miss = NearMiss("m", "LAC", "LAC(4)", 4, -0.25, 0.01, 0.75, ("age", "rent"), 0.5)
+    (one,) = cards.unclaimed(dataclasses.replace(tiny, near_misses=(miss,)))
+    assert one == (
+        None, "LAC(4)", "4 clusters",
+        ["comes back on samples (stability 0.75)", "told apart by age, rent"],
+        ["describes the rows worse than one cloud (score −0.25)",
+         "what the views leave of it is too little"],
+    )  # fmt: skip
+    worse = dataclasses.replace(miss, p_value=0.0101, missing_redundancy=0.501, features=())
+    (one,) = cards.unclaimed(dataclasses.replace(tiny, near_misses=(worse,)))
+    assert one.speaks_for == ["comes back on samples (stability 0.75)"]
+    assert one.against[1:] == [
+        "tables without groups give as clear a grouping (p = 0.010)",
+        "explained by missing cells (50 %)",
+    ]
+    for idea in ("classes", "shapes", "nested"):
+        for score, side in ((0.5, "speaks_for"), (0.0, "against")):
+            study = with_view(tiny, p_value=0.5, idea=idea, score=score)
+            said = getattr(cards.unclaimed(study)[0], side)
+            assert f"score {score:.2f}, on the scale of its own idea of a group" in said
+    boxes = cards.unclaimed(with_view(tiny, p_value=0.5, idea="boxes", score=0.5))[0]
+    assert "describes the rows better than one cloud (score 0.50)" in boxes.speaks_for
+    many = with_view(tiny, p_value=0.5, finders=("A", "B", "C"))
+    assert cards.unclaimed(many)[0].title == "A, B"
+
+
+def test_bars_of_sizes_and_shares(tiny):
+    # Six rows are in clusters or in both, of eight.
+    assert cards._size_bar(tiny.views[0], 10.0) == [(0.0, 5.0, 0), (5.0, 2.5, 1)]
+    every = SubspaceClustering.from_clusters(
+        [(range(8), [0]), (range(8), [1])], shape=(8, 3), feature_names=NAMES
+    )
+    both = dataclasses.replace(tiny.views[0], clustering=every)
+    assert cards._size_bar(both) == [(0.0, 50.0, 0), (50.0, 50.0, 1)]
+    row = cards._cluster(tiny.views[0], 1, 0, True)
+    assert (row.size, row.share, row.name, row.description) == (2, 2.0, "", "second")
+    named = dataclasses.replace(tiny.views[0], names=("a", "b"))
+    assert cards._cluster(named, 1, 8, False).name == "b"
+    assert cards._cluster(named, 1, 8, False).against == ""
+
+
+def test_many_clusters_are_narrow_in_the_picture(tiny):
+    def grid(n):
+        clustering = SubspaceClustering.from_labels(np.arange(n), n_features=3)
+        view = dataclasses.replace(tiny.views[0], clustering=clustering, facts=((),) * n)
+        told = np.full((n, 3), 0.01)
+        told[0, 0] = 1.0
+        return cards._relevance(tiny, view, told)
+
+    assert grid(10).width == 340.0 and grid(10).cells[0].width == 34.0
+    assert grid(11).width == pytest.approx(340.0) and grid(11).cells[0].width == 340 / 11
+    assert grid(41).cells[0].width == 340 / 40
+    assert len(grid(10).cells) == 1  # a hundredth of the strongest is nothing
+    nothing = cards._relevance(tiny, tiny.views[0], np.zeros((2, 3)))
+    assert nothing.cells == [] and len(nothing.marks) == 3
+
+
+def test_hardly_any_weight_is_no_cell(tiny):
+    weights = np.array([[0.8, 0.16, 0.04], [0.05 / 1.05, 1 / 1.05, 0.0]])
+    labels = np.array([0, 0, 0, 0, 1, 1, -1, -1])
+    weighted = SubspaceClustering.from_labels(labels, weights=weights, feature_names=NAMES)
+    view = dataclasses.replace(
+        tiny.views[0], clustering=weighted, cluster_p_values=np.zeros(2),
+        cluster_stability=np.ones(2),
+    )  # fmt: skip
+    grid = cards._cells(tiny, view, np.zeros((2, 3)))
+    found = [(cell.cluster, cell.feature, round(cell.strength, 6)) for cell in grid.cells]
+    assert found[:2] == [(0, "age", 1.0), (0, "rent", 0.2)]
+    assert (1, "rent", 1.0) in found and len(found) <= 4
+    # Two clusters of four and two of eight rows: eleven high is enough for a number.
+    for height, marks in ((44.0, [0, 1]), (43.9, [0]), (22.0, [0]), (21.9, [])):
+        assert [k for *_, k in cards._cells(tiny, view, np.zeros((2, 3)), height).marks] == marks
+
+
+# -- pictures -------------------------------------------------------------------------------------
+
+
+def test_steps_of_an_axis():
+    known = {
+        0.1: 0.1,
+        0.11: 0.2,
+        0.2: 0.2,
+        0.21: 0.5,
+        0.5: 0.5,
+        0.51: 1.0,
+        1.0: 1.0,
+        3.0: 5.0,
+        70.0: 100.0,
+    }
+    assert {rough: drawings._step(rough) for rough in known} == pytest.approx(known)
+
+
+def merged_view(view, losses, n=4):
+    clustering = SubspaceClustering.from_labels(
+        np.repeat(np.arange(n), [4, 3, 2, 1][:n]), n_features=3
+    )
+    merges = tuple(
+        Merge(first, second, lost, left, 0.001 * left, 0.8)
+        for (first, second), lost, left in zip(
+            ((1, 3), (0, 2), (0, 1)), losses, (3, 2, 1), strict=False
+        )
+    )
+    return dataclasses.replace(view, clustering=clustering, merges=merges, facts=((),) * n)
+
+
+def test_the_tree_of_a_view_by_hand(tiny):
+    view = merged_view(tiny.views[0], (1.0, 3.0))
+    drawn = drawings.view_tree(view, width=46.0, step=10.0)
+    # 1 of 4.6 is at 10, 4 of 4.6 at 40; leaves from 5 on, those that merge beside each other.
+    assert drawn.leaves == [(5.0, 0), (15.0, 2), (25.0, 1), (35.0, 3)]
+    assert drawn.paths == [
+        "M0.0 25.0H10.0V35.0H0.0", "M0.0 5.0H40.0V15.0H0.0", "M40.0 10.0H46.0", "M10.0 30.0H46.0",
+    ]  # fmt: skip
+    assert [(round(x, 9), round(w, 9), k) for x, w, k in drawn.bands] == [
+        (0.0, 10.0, 4), (10.0, 30.0, 3), (40.0, 6.0, 2),
+    ]  # fmt: skip
+    assert (drawn.width, drawn.height) == (46.0, 40.0)
+    assert [level.merged for level in drawn.levels] == ["", "2 and 4", "1 and 3"]
+    assert [level.is_own for level in drawn.levels] == [True, False, False]
+    # What is gained by merging takes no place.
+    gained = drawings.view_tree(merged_view(tiny.views[0], (-1.0, 3.0)), width=46.0)
+    assert [round(x, 9) for x, _, _ in gained.bands] == [0.0, 0.0, 40.0]
+    flat = drawings.view_tree(merged_view(tiny.views[0], (0.0, 0.0)))
+    assert [x for x, _, _ in flat.bands] == [0.0, 0.0, 0.0] and flat.bands[-1][1] == 300.0
+    assert flat.height == 80.0
+
+
+def test_which_level_is_recommended_at_the_limits(tiny):
+    view = tiny.views[0]
+    for p, stability, known in (
+        (0.01, 0.75, 2), (0.0101, 0.75, None), (0.01, 0.749, None), (np.nan, 0.75, 2),
+    ):  # fmt: skip
+        one = dataclasses.replace(view, p_value=p, stability=stability, merges=())
+        assert one.recommended == 2 and drawings._recommended(one) == known
+
+
+def test_numbers_of_merged_clusters_count_by_size(tiny):
+    view = merged_view(tiny.views[0], (1.0, 3.0))
+    assert drawings.cluster_numbers(view, 4) == ([0, 1, 2, 3], [0, 1, 2, 3])
+    # 1 and 3 have four rows together, as cluster 0 has.
+    assert drawings.cluster_numbers(view, 3) == ([0, 1, 2, 1], [0, 1, 2])
+    assert drawings.cluster_numbers(view, 2) == ([0, 1, 0, 1], [0, 1])
+    turned = dataclasses.replace(
+        view, merges=(dataclasses.replace(view.merges[0], first=2, second=3),)
+    )
+    assert drawings.cluster_numbers(turned, 3) == ([0, 1, 2, 2], [0, 1, 2])
+    larger = dataclasses.replace(
+        view, merges=(dataclasses.replace(view.merges[0], first=1, second=2),)
+    )
+    assert drawings.cluster_numbers(larger, 3) == ([1, 0, 0, 2], [1, 0, 3])
+
+
+def test_the_strip_of_chance_at_its_edges(tiny):
+    (view,) = tiny.views
+    low = NearMiss("n", "LAC", "LAC(2)", 2, -1.0, 0.5, 0.5, (), 0.0)
+    lost = dataclasses.replace(low, score=np.nan)
+    study = dataclasses.replace(
+        with_view(tiny, score=np.nan),
+        near_misses=(low, lost),
+        chance=(np.nan, 1.0),
+        curve_chance=(0.5,),
+    )
+    strip = drawings.chance_strip(study, width=244, height=100)
+    # From -1 at 20 to 1.04 at 224: a hundred for one.
+    assert strip.misses == [pytest.approx(20.0)] and strip.marks == []
+    assert strip.dots == [(pytest.approx(171.5), 71.0), (pytest.approx(220.5), 71.0)]
+    assert [text for _, text in strip.ticks] == ["-1", "-0.5", "0", "0.5", "1"]
+    assert strip.ground == 76.0 and (strip.width, strip.height) == (244, 100)
+    tall = dataclasses.replace(tiny, chance=(0.5,) * 15, curve_chance=())
+    heights = [y for _, y in drawings.chance_strip(tall).dots]
+    assert heights == [pytest.approx(126 - 5 - 6.5 * min(i, 12)) for i in range(15)]
+    assert drawings.chance_strip(tall).width == 640
+    nested = dataclasses.replace(tiny, views=tuple(
+        dataclasses.replace(view, number=i + 1, idea=idea)
+        for i, idea in enumerate(("clouds", "boxes", "shapes", "classes"))
+    ))  # fmt: skip
+    strip = drawings.chance_strip(nested)
+    assert [mark.number for mark in strip.marks] == [1, 2] and strip.elsewhere == [3, 4]
+
+
+def test_an_empty_map_and_a_tree_of_one(tiny):
+    empty = dataclasses.replace(tiny, results=(), distances=np.zeros((0, 0)))
+    assert drawings.results_map(empty) == (560, 400, [], []) and drawings.tree(empty) is None
+    assert drawings.payload(empty)["matrix"] is None and drawings.payload(empty)["results"] == []
+    assert drawings.tree(tiny).reach == 160.0
+    near = dataclasses.replace(tiny, distances=tiny.distances / 100)
+    # All merge below where results are the same: that is where the tree begins.
+    assert drawings.tree(near).same == 0.0
+    assert drawings.tree(near).paths[0] == "M160.0 1.5H156.0V2.5H160.0"
+
+
+def test_numbers_are_packed_within_their_kind():
+    values = np.array([-1.0, 0.0, 255.0, 256.0, 7.0])
+    assert unpacked(drawings._packed(values, np.uint8), "u1") == [0, 0, 255, 255, 7]
+    assert unpacked(drawings._packed(values, np.uint16), "<u2") == [0, 0, 255, 256, 7]
+    assert drawings.script_json({"b": "<&>", "a": 1}) == '{"a":1,"b":"\\u003c\\u0026\\u003e"}'
+    assert drawings.direction(NAMES, np.zeros(3)) == []
+    three = drawings.direction(("a", "b", "c", "d"), np.array([4.0, -3.0, 2.0, 1.9]))
+    assert [part[2] for part in three] == ["a", "b", "c"] and three[1][0] == "−"
+    assert three[0][1] == f"{4 / np.sqrt(16 + 9 + 4 + 3.61):.2f}"
+
+
+def test_which_folder_and_which_rows_are_told(tiny):
+    assert drawings.payload(tiny)["folder"] == "STUDY"
+    inside = dataclasses.replace(tiny, folder="/home/somebody/mine", shown_rows=np.array([1, 6]))
+    told = drawings.payload(
+        dataclasses.replace(inside, row_names=tuple("=bcdef-h")), embed_ids=True
+    )
+    assert (told["folder"], told["rows"], told["ids"]) == ("mine", [1, 6], ["b", "-"])
+    assert told["cells"] == ["b", "'-"]
+    nameless = dataclasses.replace(tiny, row_names=None)
+    assert drawings.payload(nameless, embed_ids=True)["ids"] is None
+
+
+# -- the first screen and the methods -------------------------------------------------------------
+
+
+def test_tiles_where_nothing_was_found(tiny):
+    tiles = template_context.template_context(with_view(tiny, p_value=0.5))["tiles"]
+    assert tiles == [
+        ("0", "groupings better than chance", "1 more no better than chance"),
+        ("3", "clusterings looked at", ""),
+        ("3", "tables without groups", "to compare with"),
+    ]
+    unknown = with_view(tiny, p_value=np.nan)
+    assert template_context._the_others(unknown) == "1 not yet judged"
+    (view,) = tiny.views
+    others = [
+        dataclasses.replace(view, number=i + 2, p_value=p) for i, p in enumerate((0.5, np.nan, 0.2))
+    ]
+    mixed = dataclasses.replace(tiny, views=(view, *others))
+    assert template_context._the_others(mixed) == "2 more no better than chance, 1 not yet judged"
+    assert template_context._the_others(tiny) == ""
+
+
+def test_tiles_of_sizes_and_fitted_tails(tiny):
+    one = dataclasses.replace(with_view(tiny, n_tables=0), shape=(1234, 1))
+    tiles = template_context._tiles(one)
+    assert tiles[-1] == ("1\u202f234", "rows", "1 feature")
+    assert tiles[1] == ("p = 0.004", "against chance", "3 tables without groups")
+    fitted = template_context._tiles(with_view(tiny, n_tables=20, p_value=0.0001))
+    assert fitted[1].figure == "p < 0.001" and fitted[1].remark.startswith("fitted tail")
+    (view,) = tiny.views
+    two = (
+        dataclasses.replace(view, stability=np.nan),
+        dataclasses.replace(view, number=2, p_value=0.009),
+    )
+    both = dataclasses.replace(tiny, views=two, between_views=np.array([[1.0, 0.3], [0.3, 1.0]]))
+    tiles = template_context._tiles(both)
+    assert tiles[2].figure == "p = 0.009" and tiles[3][:2] == ("–", "stability at least")
+
+
+def test_what_is_listed_and_counted(tiny):
+    columns = tuple({"name": f"c{j}", "role": role} for j, role in enumerate(
+        ["numeric"] * 149 + ["nominal"] * 2 + [""]
+    ))  # fmt: skip
+    many = tuple(dataclasses.replace(tiny.results[0], name=f"n{i}", score=-i) for i in range(401))
+    study = dataclasses.replace(
+        tiny, table_schema=columns, failures=(("a", "b"),) * 61,
+        settings={"source": "x/y.csv", "seed": 3},
+        truth=({"name": "Leiden, resolution 1", "views": [{"ari": 0.1}, {"ari": 0.7}]},
+               {"name": "none", "views": []}),
+    )  # fmt: skip
+    told = template_context.template_context(study)
+    assert (len(told["columns"]), told["n_more_columns"]) == (150, 2)
+    assert told["roles"] == ["149 numeric columns", "2 nominal columns"]
+    assert (len(told["failures"]), told["n_more_failures"]) == (60, 1)
+    assert told["title"] == "y.csv" and told["settings"] == [("seed", 3)]
+    assert told["beside_leiden"] and [t["best"] for t in told["truths"]] == [1, None]
+    results = dataclasses.replace(tiny, results=many, distances=np.ones((401, 401)) - np.eye(401))
+    told = template_context.template_context(results)
+    assert [r.name for r in told["results"]] == [f"n{i}" for i in range(400)]
+    assert told["n_more_results"] == 1 and told["tree"].n_left_out == 101
+    plain = template_context.template_context(tiny)
+    assert plain["n_more_results"] == plain["n_more_failures"] == plain["n_more_columns"] == 0
+    assert not plain["beside_leiden"]
+    nameless = dataclasses.replace(tiny, settings={})
+    assert template_context.template_context(nameless)["title"] == "a table"
+    half = dataclasses.replace(tiny, searched_rows=np.arange(4), shape=(9, 3))
+    told = template_context.template_context(half)
+    # Three of four rows, so seven of nine.
+    assert (told["fewest"], told["smallest"], told["all_shown"]) == (3, 7, False)
+
+
+def test_what_subspaces_added(tiny):
+    answer = template_context.answer
+    (view,) = tiny.views
+    kmeans, lac, other = tiny.results
+    assert answer(tiny) == (
+        "Nothing that plain clustering had not seen: k-means, in all features at once, found this "
+        "grouping too. What the other finders add here is which features make the clusters."
+    )
+    assert answer(with_view(tiny, p_value=0.5)) == (
+        "Neither plain clustering (k-means) nor any other finder found more here than chance would "
+        "give."
+    )
+    hidden = dataclasses.replace(tiny, results=(dataclasses.replace(kmeans, view=0), lac, other))
+    assert answer(hidden) == (
+        "In all features at once, k-means found none of them; view 1 was found only by finders "
+        "that look for subspaces."
+    )
+    shaped = with_view(hidden, idea="shapes")
+    assert answer(shaped) == (
+        "In all features at once, k-means found none of them; view 1 was found by following "
+        "another idea of a group."
+    )
+    second, third = (dataclasses.replace(view, number=i, finders=("LAC",)) for i in (2, 3))
+    three = dataclasses.replace(tiny, views=(view, second, third), between_views=np.eye(3))
+    assert answer(three) == (
+        "In all features at once, k-means found 1 of the 3 groupings; views 2 and 3 were found "
+        "only by finders that look for subspaces."
+    )
+    plain = next(name for name in template_context.BASELINES if name != "KMeans")
+    ward = dataclasses.replace(other, finder=plain)
+    spoken = template_context.BASELINES[plain].spoken or plain
+    missed = answer(dataclasses.replace(tiny, results=(kmeans, lac, ward)))
+    assert f"found this grouping too ({spoken} did not)." in missed
+    both = dataclasses.replace(
+        tiny, views=(view, second), between_views=np.eye(2),
+        results=(kmeans, lac, dataclasses.replace(ward, view=2)),
+    )  # fmt: skip
+    assert "one or another of " in answer(both) and "found each of the groupings too." in answer(
+        both
+    )
+
+
+def test_methods_of_samples_failures_and_tails(tiny):
+    study = dataclasses.replace(
+        tiny, searched_rows=np.arange(5), failures=(("a", "b"),) * 2,
+        settings={"version": "9.9", "effort": "quick", "seed": 0}, notes=("a note.", "Another"),
+    )  # fmt: skip
+    text = methods(study).paragraph
+    assert text.startswith(
+        "A table of 8 rows and 3 features was explored with Subscape 9.9 (effort quick, seed 0); "
+        "the search saw 5 rows drawn at random, and the others were assigned to the clusters "
+        "found. A note. Another. 3 clusterings came from LAC"
+    )
+    assert "; 2 runs failed." in text and "p-values are multiplied" not in text
+    assert "Gumbel" not in methods(with_view(tiny, n_tables=0)).paragraph
+    assert "from p ≤ 0.01." in text and "on each of 3 tables drawn" in text
+    bare = dataclasses.replace(tiny, settings={}, searched_rows=np.arange(0), chance=(), notes=())
+    text = methods(bare).paragraph
+    assert "drawn at random" not in text and "copula" not in text and " (effort" not in text
+    fitted = with_view(tiny, n_tables=20, n_ideas=3, p_value=0.001, p_interval=(0.0005, 0.004))
+    text = methods(fitted).paragraph
+    assert "p-values are multiplied by 3, the number" in text
+    assert "Where none of the 20 tables reached a score" in text
+    assert "Counted, p is at most 3 in 21." in text
+    assert "p = 0.001 by the fitted tail, 95 % interval 0.0005 to 0.004, stability 0.80)." in text
+    without = methods(with_view(fitted, p_interval=None)).paragraph
+    assert "p = 0.001 by the fitted tail, stability" in without
+    (view,) = tiny.views
+    three = tuple(dataclasses.replace(view, number=i) for i in (1, 2, 3))
+    text = methods(dataclasses.replace(tiny, views=three, between_views=np.eye(3))).paragraph
+    parts = [f"view {i} (2 clusters, p = 0.004" for i in (1, 2, 3)]
+    assert (
+        all(part in text for part in parts) and "), view 2 (" in text and ") and view 3 (" in text
+    )
+    alone = dataclasses.replace(tiny, results=tiny.results[:1], distances=np.zeros((1, 1)))
+    assert "1 clustering came from KMeans" in methods(alone).paragraph
+    nothing = dataclasses.replace(tiny, results=(), distances=np.zeros((0, 0)))
+    assert "came from" not in methods(nothing).paragraph
+
+
+# -- figures --------------------------------------------------------------------------------------
+
+
+def test_dots_of_many_rows_are_small_and_many_clusters_have_no_legend(tiny):
+    def drawn(n_rows, n_clusters):
+        labels = np.arange(n_rows) % n_clusters
+        view = dataclasses.replace(
+            tiny.views[0], clustering=SubspaceClustering.from_labels(labels, n_features=3),
+            coordinates=np.zeros((n_rows, 2)),
+        )  # fmt: skip
+        study = dataclasses.replace(tiny, shown_rows=np.arange(n_rows), shape=(n_rows, 3))
+        (ax,) = figures.scatter(study, view).axes
+        return ax
+
+    for n_rows, size in ((2000, 12), (2001, 4)):
+        assert drawn(n_rows, 2).collections[0].get_sizes().tolist() == [size]
+    assert drawn(26, 12).get_legend() is not None and drawn(26, 13).get_legend() is None
+    assert [c.get_alpha() for c in drawn(4, 2).collections] == [0.75, 0.75]
+
+
+def test_axes_of_features_in_words(tiny):
+    positive = np.array([[0.8, 0.0], [0.6, 0.0], [0.0, 0.0]])
+    view = dataclasses.replace(tiny.views[0], loadings=positive)
+    assert figures._axis_words(tiny, view, 0) == "age 0.80, rent 0.60"
+    assert figures._axis_words(tiny, view, 1) == ""
+    named = dataclasses.replace(tiny, feature_names=("a$b", "n" * 30, "c"))
+    assert figures._axis_words(named, view, 0) == f"a\\$b 0.80, {wording.short('n' * 30, 16)} 0.60"
+    signed = dataclasses.replace(view, loadings=-positive)
+    assert figures._axis_words(tiny, signed, 0) == "− 0.80 age − 0.60 rent"
+
+
+def test_which_figures_are_written(tiny, tmp_path):
+    def names(study):
+        written = figures.write_figures(study, tmp_path, "svg")
+        return [path.name for path in written]
+
+    view = [f"view-1-{name}.svg" for name in ("scatter", "cells", "features")]
+    assert names(tiny) == [*view, "map.svg", "distances.svg"]
+    one = dataclasses.replace(tiny, results=tiny.results[:1], distances=np.zeros((1, 1)))
+    assert names(one) == [*view, "map.svg"]
+    assert names(dataclasses.replace(one, results=())) == view
+
+
+def test_texts_and_sizes_of_the_figures(tiny, monkeypatch):
+    ax = figures.cells(tiny, tiny.views[0]).axes[0]
+    texts = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert texts == ["1  (4 rows)", "2  (2 rows)"]
+    for n, width in ((2, 3.4), (20, 10.6), (21, 10.6)):
+        clustering = SubspaceClustering.from_labels(np.arange(n), n_features=3)
+        view = dataclasses.replace(tiny.views[0], clustering=clustering, facts=((),) * n)
+        figure = figures.features(tiny, view)
+        assert tuple(figure.get_size_inches()) == pytest.approx((width, 1.2 + 0.22 * 3))
+        assert figure.axes[0].get_xlabel() == "cluster"
+    (image,) = [image for ax in figures.distances(tiny).axes for image in ax.images]
+    shown = image.get_array()
+    assert sorted(np.unique(np.asarray(shown)).tolist()) == [0.0, 0.25, 0.5, 1.0]
+    monkeypatch.setattr(figures, "MOST_LEAVES", 2)
+    (image,) = [image for ax in figures.distances(tiny).axes for image in ax.images]
+    assert np.asarray(image.get_array()).tolist() == [[0.0, 0.25], [0.25, 0.0]]
