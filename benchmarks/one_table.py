@@ -3,13 +3,20 @@
     python benchmarks/one_table.py            3,000,000 x 50 of float32 (0.6 GB)
     python benchmarks/one_table.py --full     30,000,000 x 50 (6 GB)
     python benchmarks/one_table.py --quick    120,000 x 20, with ten kills
+    python benchmarks/one_table.py --deaths   explore: client, worker and scheduler killed, resumed
 
 A scheduler and two workers (2 GB each, one thread) are processes of their own, started and ended by
 this script, and reachable from this machine only. After --minutes it gives up and ends them. The
 table is a folder of Parquet parts that the workers read. Every job runs in a fresh process: without
 a cluster, with one worker, with two, and with one of the two killed in the middle. Bytes through
-the client are all that its connections carry. Writes benchmarks/results/one_table.md (not with
---quick).
+the client are all that its connections carry.
+
+Seconds say little on a machine that others use as well. So processor time is read before and after
+every pass: that of the thread which does a worker's calls, and that of its whole process, with what
+Dask does beside the calls. The critical path is the sum over the passes of the worker that took
+longer, and all that the client did: how long two workers would take that had a core each.
+
+Writes benchmarks/results/one_table.md (not with --quick).
 
 The script is not called distributed.py: that name would hide the package from its neighbours.
 """
@@ -82,16 +89,27 @@ class Peak(threading.Thread):
             self.kilobytes = max(self.kilobytes, int(line.split()[1]))
 
 
+def processor_seconds(dask_worker=None) -> tuple[float, float]:
+    """Of a worker: the threads that do its calls, and the whole process."""
+    calls = 0.0
+    for thread in tuple(dask_worker.executors["default"]._threads):
+        told = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="utf-8")
+        calls += int(told.split()[0]) / 1e9
+    return calls, time.process_time()
+
+
 class Traffic:
     """Bytes that the connections of this process carry, and passes over the table."""
 
     def __init__(self) -> None:
         self.sent = self.got = self.passes = 0
+        #: Of each pass, and each worker in it: seconds of its calls, and of its process.
+        self.busy: list[dict[str, tuple[float, float]]] = []
 
-    def watch(self) -> None:
+    def watch(self, client) -> None:
         from distributed.comm import tcp
 
-        from subscape.arrays.remote import blocks
+        from subscape.arrays.remote import blocks, rows
 
         write, from_frames, visit_all = tcp.TCP.write, tcp.from_frames, blocks.visit_all
 
@@ -104,13 +122,39 @@ class Traffic:
             self.got += sum(memoryview(each).nbytes for each in frames)
             return await from_frames(frames, *args, **kwargs)
 
+        def timed_pass(*args, **kwargs):
+            carried = self.sent + self.got
+            before = client.run(processor_seconds, on_error="ignore")
+            asked = self.sent + self.got - carried
+            found = visit_all(*args, **kwargs)
+            carried = self.sent + self.got
+            after = client.run(processor_seconds, on_error="ignore")
+            asked += self.sent + self.got - carried
+            self.sent -= asked  # questions of the benchmark
+            self.busy.append(
+                {
+                    place: tuple(np.subtract(after[place], before[place]).tolist())
+                    for place in after
+                    if place in before
+                }
+            )
+            return found
+
         def counted_pass(*args, **kwargs):
             self.passes += 1
-            return visit_all(*args, **kwargs)
+            return timed_pass(*args, **kwargs)
 
-        tcp.TCP.write, tcp.from_frames, blocks.visit_all = (
-            counted_write, counted_frames, counted_pass,
-        )  # fmt: skip
+        tcp.TCP.write, tcp.from_frames = counted_write, counted_frames
+        blocks.visit_all, rows.visit_all = counted_pass, timed_pass
+
+    def critical(self, which: int) -> float:
+        """The slower worker's seconds of all passes."""
+        return sum(max((each[which] for each in told.values()), default=0.0) for told in self.busy)
+
+    def each_worker(self, which: int) -> list[float]:
+        """The seconds of each worker over all passes."""
+        places = sorted({place for told in self.busy for place in told})
+        return [sum(told[place][which] for told in self.busy if place in told) for place in places]
 
 
 def digest(*arrays) -> str:
@@ -173,14 +217,16 @@ def _stripes(table: str):
 
 def run_job(job: str, table: str, address: str | None, kill_after: float | None) -> None:
     traffic, peak, killed = Traffic(), Peak(), []
+    _import_all()
     with ExitStack() as stack:
         if address is not None:
             from distributed import Client
 
-            traffic.watch()
-            client = stack.enter_context(Client(address, timeout=20))
+            client = stack.enter_context(Client(address, timeout=START))
             pids = client.run(os.getpid)
             client.run(_import_all)
+            if kill_after is None:
+                traffic.watch(client)
             if kill_after is not None:
                 victim = next(iter(pids.values()))
 
@@ -205,14 +251,24 @@ def run_job(job: str, table: str, address: str | None, kill_after: float | None)
         "bytes": traffic.sent + traffic.got - before,
         "passes": traffic.passes,
         "peak_mb": peak.kilobytes / 1024,
+        "calls": traffic.each_worker(0),
+        "processes": traffic.each_worker(1),
+        "path": [traffic.critical(which) + used for which in (0, 1)],
         "killed": len(killed),
     }
     print("ANSWER " + json.dumps(answer), flush=True)
 
 
 def _import_all() -> None:
-    import subscape.finders
-    import subscape.measures  # noqa: F401
+    """What every job needs; it would be measured with the first one."""
+    import pyarrow.parquet
+    import scipy.optimize
+    import sklearn.cluster
+
+    from subscape.finders import CLIQUE, LAC, KFlats, MineClus, NrKMeans
+    from subscape.measures import sre
+
+    del pyarrow, scipy, sklearn, CLIQUE, LAC, KFlats, MineClus, NrKMeans, sre
 
 
 # -- scheduler, workers and jobs as processes ------------------------------------------------------
@@ -264,6 +320,80 @@ def cluster(n_workers: int, folder: Path, memory: str):
         yield address
 
 
+# -- explore, whose client, worker or scheduler dies -----------------------------------------------
+
+#: Files that tell how long things took.
+NOT_COMPARED = ("timings.json", "report.html")
+
+
+def exploring(table: Path, home: Path, address: str | None = None, resume: bool = False):
+    """The command that explores a table."""
+    given = ["--cluster", address] if address else []
+    given += ["--resume"] if resume else []
+    return [
+        sys.executable, "-m", "subscape", "explore", str(table), "-o", str(home), "--quiet",
+        "--effort", "quick", "--search-rows", str(SEARCHED), "--jobs", "1", *given,
+    ]  # fmt: skip
+
+
+def kept(home: Path) -> dict[str, bytes]:
+    """The files of a study."""
+    return {
+        str(file.relative_to(home)): file.read_bytes()
+        for file in sorted(home.rglob("*"))
+        if file.is_file() and file.name not in NOT_COMPARED and "runs" not in file.parts
+    }
+
+
+def runs_of(home: Path) -> int:
+    return sum(1 for _ in (home / "runs").rglob("*.subscape"))
+
+
+def death(victim: str, table: Path, whole: Path, home: Path, memory: str) -> str:
+    """Kill somebody when half of the runs are done, resume, and compare with the whole study."""
+    from distributed import Client
+
+    with cluster(2, home.parent, memory) as address:
+        with Client(address, timeout=START, set_as_default=False) as client:
+            pids = {
+                "worker": next(iter(client.run(os.getpid).values())),
+                "scheduler": client.run_on_scheduler(os.getpid),
+            }
+        silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        with process(*exploring(table, home, address), **silent) as job:
+            while runs_of(home) < runs_of(whole) // 2 and job.poll() is None:
+                Deadline.left()
+                time.sleep(0.05)
+            before = runs_of(home)
+            os.kill(pids.get(victim, job.pid), signal.SIGKILL)
+            code = job.wait(Deadline.left())
+    again = code != 0
+    if again:
+        with cluster(2, home.parent, memory) as address:
+            command = exploring(table, home, address, resume=True)
+            code = subprocess.run(
+                command, **silent, timeout=Deadline.left(), check=False
+            ).returncode
+    one, two = kept(whole), kept(home)
+    unlike = sorted(name for name in {*one, *two} if one.get(name) != two.get(name))
+    how = "resumed" if again else "went on by itself"
+    same = "the same bytes" if not unlike and code == 0 else f"OTHER: {unlike}, exit {code}"
+    return f"| {victim} | {before} of {runs_of(whole)} runs | {how} | {same} |"
+
+
+def deaths(folder: Path, table: Path, memory: str) -> list[str]:
+    """A line for each who is killed under explore."""
+    whole = folder / "whole"
+    subprocess.run(
+        exploring(table, whole), check=True, timeout=Deadline.left(), stdout=subprocess.DEVNULL
+    )
+    lines = []
+    for victim in ("client", "worker", "scheduler"):
+        lines.append(death(victim, table, whole, folder / f"study-{victim}", memory))
+        print(lines[-1], flush=True)
+    return lines
+
+
 class Deadline:
     """When the script gives up; asked for the seconds that are left."""
 
@@ -291,6 +421,7 @@ def answer_of(job: str, table: Path, address: str | None = None, kill_after: flo
         raise SystemExit(f"{job}: the time is up (--minutes)") from None
     for line in told.stdout.splitlines():
         if line.startswith("ANSWER "):
+            print(f"{job}: {line}", file=sys.stderr, flush=True)  # what is done, if the time ends
             return json.loads(line.removeprefix("ANSWER "))
     raise SystemExit(f"{job}: {told.stderr[-2000:]}")
 
@@ -300,6 +431,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a small table, ten kills")
     parser.add_argument("--full", action="store_true", help="6 GB")
     parser.add_argument("--rows", type=int, help="another number of rows")
+    parser.add_argument("--columns", type=int, help="another number of columns")
+    parser.add_argument("--deaths", action="store_true", help="only explore and who dies under it")
     parser.add_argument("--jobs", nargs="+", choices=JOBS, default=list(JOBS))
     parser.add_argument("--kills", type=int, help="how often a worker is killed under LAC")
     parser.add_argument("--memory", default="2GB", help="limit of a worker")
@@ -317,7 +450,12 @@ def main() -> None:
     n_rows, n_features = (120_000, 20) if options.quick else (3_000_000, 50)
     n_rows = 30_000_000 if options.full else options.rows or n_rows
     kills = options.kills if options.kills is not None else (10 if options.quick else 1)
+    n_features = options.columns or n_features
     with tempfile.TemporaryDirectory(dir=options.folder) as made:
+        if options.deaths:
+            write_table(Path(made) / "table", n_rows, n_features)
+            deaths(Path(made), Path(made) / "table", options.memory)
+            return
         measure(Path(made), n_rows, n_features, options, kills)
 
 
@@ -333,9 +471,19 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
         f"{n_rows} x {n_features} of float32 in Parquet parts, {size / 1e9:.2f} GB; two workers of "
         f"{options.memory}, one thread each; {about['machine']}; {about['versions']}.",
         "",
-        "| job | here, s | 1 worker, s | 2 workers, s | 2 against 1 | 1 worker against here "
-        "| passes | kB per pass | % of the table | client's peak, MB | the same bits |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+        "| job | here, s | 1 worker, s | 2 workers, s | passes | kB per pass | % of the table "
+        "| client's peak, MB | the same bits |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
+    seconds = [
+        "",
+        "Processor time, seconds. *Path*: the slower worker of every pass and all of the client. "
+        "*Processes* are the workers' with what Dask does there beside the calls, which grows with "
+        "the time that others keep them waiting.",
+        "",
+        "| job | here | client | calls of 1 worker | of 2 | path, 1 worker | path, 2 | ratio "
+        "| processes of 1 worker | of 2 | path, 1 worker | path, 2 | ratio | here to path, 1 |",
+        "|---|" + "---:|" * 13,
     ]
     work = {"rows": n_rows, "columns": n_features}
     here = {job: answer_of(job, table) for job in options.jobs}
@@ -359,14 +507,24 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
         same = one["digest"] == two["digest"] == here[job]["digest"]
         lines.append(
             f"| {job} | {here[job]['seconds']:.1f} | {one['seconds']:.1f} | {two['seconds']:.1f} "
-            f"| {one['seconds'] / two['seconds']:.2f} | {one['seconds'] / here[job]['seconds']:.2f}"
-            f" | {two['passes']} | {per_pass / 1000:.0f} | {share:.3f} | {two['peak_mb']:.0f} "
+            f"| {two['passes']} | {per_pass / 1000:.0f} | {share:.3f} | {two['peak_mb']:.0f} "
             f"| {'yes' if same else 'NO'} |"
         )
+        cells = [f"{here[job]['cpu']:.2f}", f"{two['cpu']:.2f}"]
+        for which, kind in enumerate(("calls", "processes")):
+            paths = one["path"][which], two["path"][which]
+            cells += [f"{one[kind][0]:.2f}", " + ".join(f"{each:.2f}" for each in two[kind])]
+            cells += [f"{each:.2f}" for each in (*paths, paths[0] / paths[1])]
+        cells.append(f"{one['path'][1] / here[job]['cpu']:.2f}")
+        seconds.append(f"| {job} | {' | '.join(cells)} |")
+        print(seconds[-1])
         print(lines[-1], flush=True)
         record("one_table", f"{job} share", share, quick=options.quick, work=work)
+        ratio = one["path"][0] / two["path"][0]
+        record("one_table", f"{job} two workers", ratio, quick=options.quick, work=work)
         record("one_table", f"{job} bits", int(same), quick=options.quick, work=work)
-    lines += ["", f"LAC with a worker killed in the middle: {survived} of {tried} the same bits."]
+    told = f"LAC with a worker killed in the middle: {survived} of {tried} the same bits."
+    lines += [*seconds, "", told]
     print(lines[-1])
     record("one_table", "kills", survived, quick=options.quick, work=work)
     if not options.quick:

@@ -20,9 +20,10 @@ from tests.table_sources import write_parquet
 
 from subscape.arrays import row_blocks
 from subscape.arrays.blocks import as_blocks, fold
+from subscape.arrays.remote import blocks as remote_blocks
 from subscape.arrays.remote import passes
 from subscape.arrays.remote.blocks import RemoteBlocks
-from subscape.arrays.remote.passes import Cut
+from subscape.arrays.remote.passes import Cut, dealt
 from subscape.arrays.row_values import (
     each_row,
     equal_rows,
@@ -42,6 +43,7 @@ from subscape.core.errors import (
 )
 from subscape.parallel import distributed as place
 from subscape.parallel.distributed import is_on_worker
+from subscape.version import __version__
 
 
 @pytest.fixture(autouse=True)
@@ -79,6 +81,69 @@ def test_stretches_hold_every_row_once_and_begin_with_a_block(lengths, step, wan
     for stretch in cut.stretches:
         inside = sum(piece.stop - piece.first for piece in stretch.pieces)
         assert inside == stretch.stop - stretch.start > 0
+
+
+def test_rows_of_files_are_dealt_out_evenly():
+    """A row group can't be parted, so stretches are of one or two here; both have 15 in all."""
+    cut = Cut.of([100] * 30, 1, 3000 / 18)
+    assert set(cut.lengths) == {100, 200}
+    assert len(cut.stretches) == 18
+    dealt_to = np.array(dealt(cut.lengths, {"a": 1, "b": 1}))
+    for worker in "ab":
+        assert np.sum(np.array(cut.lengths)[dealt_to == worker]) == 1500
+
+
+def test_every_worker_has_its_share(client, table, tmp_path, monkeypatch):
+    """Wherever the labels lie that a first pass over one worker's share has made."""
+    told = []
+
+    def noted(*arguments, places, **options):
+        told.append(places)
+        return visit_all(*arguments, places=places, **options)
+
+    visit_all = remote_blocks.visit_all
+    monkeypatch.setattr(remote_blocks, "visit_all", noted)
+    there = as_blocks(write_parquet(table, tmp_path / "one.parquet", 50))
+    labels = there.mapped(lambda block, rows: block.argmax(axis=1), np.int32)
+    there.fold(lambda block, rows, own: 0, reads=(labels,))
+    places, lengths = np.array(told[0]), np.array(there._cut.lengths)
+    assert told == [told[0]] * 2
+    rows = [lengths[places == worker].sum() for worker in client.ncores()]
+    assert sum(rows) == 1003
+    assert abs(rows[0] - rows[1]) <= 100
+
+    def who(block, rows):
+        from distributed import get_worker
+
+        time.sleep(0.02)
+        return get_worker().address
+
+    assert set(there.collect(who)) == set(client.ncores())
+
+
+def test_function_with_much_that_it_holds_on_to(client, table, tmp_path):
+    """It goes to every worker once, not with every call."""
+    weights = np.random.default_rng(1).normal(size=(5, 5000))
+    assert weights.nbytes > passes.WITH_EACH_CALL
+    expected = as_blocks(table).fold(
+        lambda block, rows: block @ weights[:, :3] @ np.ones(3) @ block
+    )
+    for source in remote_sources(table, tmp_path):
+        found = as_blocks(source).fold(
+            lambda block, rows: block @ weights[:, :3] @ np.ones(3) @ block
+        )
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_only_the_blocks_that_are_asked_for(client, table, tmp_path):
+    for source in remote_sources(table, tmp_path):
+        there = as_blocks(source)
+        assert there.at_rows(lambda block, rows: rows.start, [1002, 320, 500, 399]) == [
+            300,
+            500,
+            1000,
+        ]
+        np.testing.assert_array_equal(there.take([477]), table[[477]])
 
 
 def test_passes(client, table, tmp_path):
@@ -119,6 +184,10 @@ def test_row_values(client, table):
     np.testing.assert_array_equal(labels.to_dask(np.int64).compute(), expected)
     np.testing.assert_array_equal(row_counts(labels, 6), row_counts(expected, 6))
     np.testing.assert_array_equal(first_rows(labels, 6), first_rows(expected, 6))
+    np.testing.assert_array_equal(
+        first_rows(labels, 4, lowest=-1),
+        [(np.append(expected, label) == label).argmax() for label in range(-1, 3)],
+    )
     assert equal_rows(labels, labels.copy())
     # In blocks of another size, where another number of columns is looked at.
     narrow = there.select([0])
@@ -237,6 +306,26 @@ def test_workers_that_do_not_answer(table, monkeypatch):
     monkeypatch.setattr(place, "ANSWER", 0.3)
     with pytest.raises(SubscapeError, match=r"can't be asked what they run \(no answer within"):
         place._check_workers(Silent(), "tcp://127.0.0.1:1", None)
+
+
+def test_workers_may_take_longer_to_load_the_libraries(monkeypatch):
+    class Slow:
+        def wait_for_workers(self, number, timeout):
+            pass
+
+        def run(self, function, *arguments, on_error):
+            if function is eval:
+                return {"tcp://127.0.0.1:1": __version__}
+            time.sleep(0.5)
+            return {"tcp://127.0.0.1:1": function()}
+
+    monkeypatch.setattr(place, "ANSWER", 0.2)
+    place._check_workers(Slow(), "tcp://127.0.0.1:1", lambda: "cython")
+    monkeypatch.setattr(place, "PATIENCE", 0.3)
+    with pytest.raises(
+        SubscapeError, match=r"can't be asked what they run \(no answer within 0\.3"
+    ):
+        place._check_workers(Slow(), "tcp://127.0.0.1:1", lambda: "cython")
 
 
 def test_chunks_of_unknown_size(client, table):

@@ -146,20 +146,25 @@ class _First:
         return _First(np.minimum(self.rows, other.rows))
 
 
-def first_rows(labels: Any, number: int) -> IndexArray:
-    """The first row with each label ``0 .. number - 1``; the number of rows where there is none.
+def first_rows(labels: Any, number: int, lowest: int = 0) -> IndexArray:
+    """The first row with each of ``number`` labels, the number of rows where there is none.
+
+    The labels count from ``lowest``.
 
     >>> import numpy as np
     >>> from subscape.arrays.row_values import first_rows
     >>> first_rows(np.array([-1, 2, 2, 0]), 3)
     array([3, 4, 1])
+    >>> first_rows(np.array([-1, 2, 2, 0]), 2, lowest=-1)
+    array([0, 3])
     """
     n_rows = len(labels)
 
     def first(rows: slice, own: NDArray[Any]) -> _First:
         found = np.full(number, n_rows, np.intp)
         present, at = np.unique(own, return_index=True)
-        inside = present >= 0
+        present = present.astype(np.intp) - lowest
+        inside = (present >= 0) & (present < number)
         found[present[inside]] = at[inside] + rows.start
         return _First(found)
 

@@ -22,7 +22,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
 from joblib import parallel_config
@@ -266,7 +266,8 @@ def _check_workers(
         )
     if kernels is None:
         return
-    here, running = kernels(), _told_by_workers(client, address, kernels)
+    # Workers load the libraries first, which takes a while where much else is done.
+    here, running = kernels(), _told_by_workers(client, address, kernels, seconds=PATIENCE)
     unlike = {place: found for place, found in running.items() if found != here}
     if unlike:
         place, found = next(iter(unlike.items()))
@@ -278,11 +279,19 @@ def _check_workers(
 
 
 def _told_by_workers(
-    client: Any, address: str, function: Callable[..., Any], *arguments: Any
+    client: Any,
+    address: str,
+    function: Callable[..., Any],
+    *arguments: Any,
+    seconds: float | None = None,
 ) -> dict[str, Any]:
     """What a function says on each worker, or the error that it raises there."""
+
+    def ask() -> Any:
+        return client.run(function, *arguments, on_error="return")
+
     try:
-        return dict(_within(ANSWER, lambda: client.run(function, *arguments, on_error="return")))
+        return dict(_within(ANSWER if seconds is None else seconds, ask))
     except (OSError, TimeoutError) as error:
         raise SubscapeError(
             f"the workers at {address!r} can't be asked what they run ({error}); look whether they "
@@ -429,6 +438,14 @@ def awaited(client: Any, futures: Sequence[Any]) -> list[Any]:
         ) from None
 
 
+def threads_of(client: Any) -> dict[str, int]:
+    """How many threads the workers have, by their addresses."""
+    try:
+        return dict(_within(ANSWER, client.ncores))
+    except (OSError, TimeoutError):
+        _silent_scheduler()
+
+
 @contextmanager
 def on_worker() -> Iterator[None]:
     """One thread and no further calls while inside, as a worker does its calls."""
@@ -452,16 +469,16 @@ def _next(finished: queue.SimpleQueue[int], client: Any) -> int:
         except queue.Empty:
             if client.status != "running":
                 raise LostWorkerError("the connection to the cluster was lost") from None
-            try:
-                workers = _within(ANSWER, client.ncores)
-            except (OSError, TimeoutError):
-                raise LostWorkerError(
-                    f"the scheduler has not answered for {ANSWER:g} s; look whether it is alive, "
-                    "and start the work again once it is: what is kept in a folder is not lost"
-                ) from None
-            waited = 0.0 if workers else waited + LOOK
+            waited = 0.0 if threads_of(client) else waited + LOOK
             if waited >= PATIENCE:
                 _no_worker()
+
+
+def _silent_scheduler() -> NoReturn:
+    raise LostWorkerError(
+        f"the scheduler has not answered for {ANSWER:g} s; look whether it is alive, and start the "
+        "work again once it is: what is kept in a folder is not lost"
+    ) from None
 
 
 def _no_worker() -> None:

@@ -12,14 +12,18 @@ from subscape.arrays.backend import active
 from subscape.arrays.row_blocks import Blocks
 from subscape.arrays.sources import Source
 from subscape.core.errors import ShapeMismatchError
-from subscape.parallel.distributed import check_workers, table_client
+from subscape.parallel.distributed import check_workers, table_client, threads_of
 
-from .passes import Cut, Piece, Stretch, TableView, Visit, visit_all
+from .passes import Cut, Piece, Stretch, TableView, Visit, dealt, visit_all
 from .rows import RemoteRows
 
 __all__ = ["RemoteBlocks", "RemoteSource", "labels_beside", "remote_blocks"]
 
 Statistics = TypeVar("Statistics")
+
+#: Calls of a pass for each thread where workers read the rows: enough to deal them out evenly, and
+#: for a slow worker to be helped; few enough to be long beside what sending one takes.
+CALLS = 6
 
 
 class RemoteSource(Source, Protocol):
@@ -83,10 +87,20 @@ class RemoteBlocks(Blocks):
         # All views of a table that are cut alike share it.
         known = vars(self._source).setdefault("_cuts", {})
         if self.block_rows not in known:
-            source = self._source
-            wanted = source.cells_together // source.shape[1]
+            source, wanted = self._source, 1.0
+            if source.cells_together:
+                n_rows, width = source.shape
+                threads = max(sum(threads_of(self.client).values()), 1)
+                together = max(source.cells_together // width, self.block_rows)
+                calls = max(CALLS, -(-n_rows // (threads * together)))
+                wanted = max(n_rows / (threads * calls), self.block_rows)
             known[self.block_rows] = Cut.of(source.lengths, self.block_rows, wanted)
         return known[self.block_rows]
+
+    def _places(self) -> list[str] | None:
+        """Who visits each stretch; None where that follows from where the chunks lie."""
+        threads = threads_of(self.client) if self._source.cells_together else {}
+        return dealt(self._cut.lengths, threads) if threads else None
 
     def fold(
         self,
@@ -117,9 +131,11 @@ class RemoteBlocks(Blocks):
         collect: bool = False,
         only: Sequence[Stretch] | None = None,
         start: Any = None,
+        asked: frozenset[int] | None = None,
     ) -> tuple[Any, list[list[Any]]]:
         cut, source = self._cut, self._source
         stretches = cut.stretches if only is None else only
+        places = self._places()
         beside: list[Any] = [self._beside(each).made() for each in reads]
         for values in writes:
             placed = self._beside(values)
@@ -128,9 +144,11 @@ class RemoteBlocks(Blocks):
         if only is not None:
             numbers = [cut.stretches.index(each) for each in only]
             beside = [[pieces[i] for i in numbers] for pieces in beside]
+            places = places and [places[i] for i in numbers]
         view = TableView(source.shape[1], source.dtype, self._columns, self._origin, self._change)
         kept = self.dtype if dtype is None else np.dtype(dtype)
-        visit = Visit(function, view, cut.step, kept, tuple(each.fresh for each in writes))
+        fresh = tuple(each.fresh for each in writes)
+        visit = Visit(function, view, cut.step, kept, fresh, asked)
         graph = source.graph()
         rows: dict[Stretch, list[Any]] = {}
         for stretch in stretches:
@@ -147,6 +165,7 @@ class RemoteBlocks(Blocks):
             stretches,
             rows.__getitem__,
             beside,
+            places=places,
             graph=graph,
             collect=collect,
             start=start,
@@ -183,7 +202,9 @@ class RemoteBlocks(Blocks):
         found = np.empty((len(wanted), self.shape[1]), self.dtype)
         if len(wanted):
             there = self._holding(ordered)
-            parts, _ = self._visit(chosen, None, (), (), collect=True, only=there)
+            first = np.unique(ordered // self.block_rows) * self.block_rows
+            asked = frozenset(first.tolist())
+            parts, _ = self._visit(chosen, None, (), (), collect=True, only=there, asked=asked)
             found[order] = np.concatenate(parts)
         return found
 
@@ -192,14 +213,16 @@ class RemoteBlocks(Blocks):
     ) -> list[Any]:
         """What a function says of the blocks that some rows are in, called as in :meth:`fold`."""
         first = np.unique(np.asarray(rows) // self.block_rows) * self.block_rows
-        asked = set(first.tolist())
-
-        def some(block: NDArray[Any], part: slice, *own: Any) -> Any:
-            return [function(block, part, *own)] if part.start in asked else []
-
-        there = self._holding(first)
-        found, _ = self._visit(some, None, reads, (), collect=True, only=there)
-        return [each for part in found for each in part]
+        found, _ = self._visit(
+            function,
+            None,
+            reads,
+            (),
+            collect=True,
+            only=self._holding(first),
+            asked=frozenset(first.tolist()),
+        )
+        return list(found)
 
     def __iter__(self) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Every block, brought here; the first one by itself: often no other is asked for."""

@@ -1,8 +1,9 @@
 """A pass over a table on a cluster: every stretch of rows is visited where it lies.
 
-The table is cut into stretches, each of whole blocks. Whoever holds the rows of a stretch, or reads
-them, computes the statistics of its blocks. The sum then walks from stretch to stretch, in the
-order of the rows, and takes up one block after the other: no order changes, nobody holds the
+The table is cut into stretches, each of whole blocks. Whoever holds the rows of a stretch computes
+the statistics of its blocks; rows of files are dealt out, so that all workers are busy, and every
+worker has all its calls of a pass from the start. The sum then walks from stretch to stretch, in
+the order of the rows, and takes up one block after the other: no order changes, nobody holds the
 statistics of all blocks, and a single sum comes to the client. Entries per row, such as labels,
 stay on the workers from pass to pass. What a dead worker held is computed again by others.
 """
@@ -15,6 +16,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+from sys import getsizeof
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,13 +67,18 @@ class Cut(NamedTuple):
         """The first row of each stretch, and the number of rows."""
         return (*(each.start for each in self.stretches), self.stretches[-1].stop)
 
+    @property
+    def lengths(self) -> list[int]:
+        """Rows of each stretch."""
+        return [each.stop - each.start for each in self.stretches]
+
     @classmethod
-    def of(cls, lengths: Sequence[int], step: int, wanted: int = 1) -> Cut:
+    def of(cls, lengths: Sequence[int], step: int, wanted: float = 1) -> Cut:
         """Cut a table that lies in chunks of these lengths into stretches of whole blocks.
 
         A stretch begins with the first block that begins in its first chunk. It ends with rows of
-        the next chunk, where a block reaches over the border. Chunks are visited together until
-        there are ``wanted`` rows.
+        the next chunk, where a block reaches over the border. Chunks are visited together, so that
+        a stretch has about ``wanted`` rows.
 
         >>> cut = Cut.of([5, 5], 4)
         >>> [(each.start, each.stop) for each in cut.stretches]
@@ -81,11 +88,13 @@ class Cut(NamedTuple):
         """
         ends = np.cumsum(lengths)
         n_rows = int(ends[-1])
-        borders = [0]
+        borders, passed, wanted = [0], 0, max(wanted, 1)
         for end in ends.tolist():
             border = min(-(-end // step) * step, n_rows)
-            if border - borders[-1] >= max(wanted, 1) or border == n_rows > borders[-1]:
+            # Of multiples, not of the last border: what one stretch has too much, others have less.
+            if border > borders[-1] and (border // wanted > passed or border == n_rows):
                 borders.append(border)
+                passed = border // wanted
         starts = ends - np.asarray(lengths)
         stretches = [
             Stretch(start, stop, tuple(_pieces(starts, ends, start, stop)))
@@ -124,6 +133,8 @@ class Visit(NamedTuple):
     """What blocks are converted to."""
     fresh: tuple[tuple[Any, Any, tuple[int, ...]] | None, ...]
     """Of each of the row values that are written: dtype, fill and width if there are none yet."""
+    asked: frozenset[int] | None = None
+    """First rows of the blocks that are visited; all if None."""
 
 
 class PieceOutcome(NamedTuple):
@@ -135,6 +146,27 @@ class PieceOutcome(NamedTuple):
     """Its rows of the row values that were written."""
 
 
+#: Bytes of a function and its state that go along with every call; more goes to each worker once.
+WITH_EACH_CALL = 2**16
+
+
+def dealt(lengths: Sequence[int], threads: Mapping[str, int]) -> list[str]:
+    """Who reads each stretch of a file: always the one that has the fewest rows for a thread.
+
+    >>> dealt([5, 5, 3, 3], {"a": 1, "b": 1})
+    ['a', 'b', 'a', 'b']
+    >>> dealt([5, 5, 5, 5], {"a": 3, "b": 1})
+    ['a', 'b', 'a', 'a']
+    """
+    load = {place: 0.0 for place in sorted(threads)}
+    found = []
+    for length in lengths:
+        place = min(load, key=lambda each: (load[each], each))
+        load[place] += length / threads[place]
+        found.append(place)
+    return found
+
+
 def visit_all(
     client: Any,
     visit: Visit,
@@ -142,6 +174,7 @@ def visit_all(
     rows_of: Callable[[Stretch], Sequence[Any]],
     beside: Sequence[Sequence[Any]],
     *,
+    places: Sequence[str] | None = None,
     graph: Mapping[Any, Any] | None = None,
     collect: bool = False,
     start: Any = None,
@@ -158,6 +191,9 @@ def visit_all(
     beside : sequence of sequences
         For each of the row values, its future or array for each stretch; None where they are fresh.
         Those that are written come last.
+    places : sequence of str, optional
+        Address of the worker that is to visit each stretch, as long as it lives. By default it is
+        one that has rows of the stretch.
     graph : mapping, optional
         The tasks behind the keys.
     collect : bool
@@ -169,28 +205,38 @@ def visit_all(
     -------
     The sum or the list, and for each of the values that were written its futures
     """
-    name = f"subscape-{uuid.uuid4().hex}"
-    tasks: dict[Any, Any] = dict(graph or {})
-    tasks[name] = (_carried, Carried((visit, build())))
+    # By the first words of its name Dask knows how long a task takes.
+    mark = uuid.uuid4().hex
+    hows, visits, sums, kept_rows = (
+        f"subscape_{kind}-{mark}" for kind in ("how", "visit", "sum", "rows")
+    )
+    tasks = _PlacedTasks(graph)
+    carried = Carried((visit, build()))
+    here = places or [None] * len(stretches)
+    how: dict[str | None, Any] = dict.fromkeys(here, carried)
+    if getsizeof(carried) > WITH_EACH_CALL:
+        for j, place in enumerate(how):
+            tasks.add(place, (hows, j), (_carried, carried))
+            how[place] = (hows, j)
     wanted: list[Any] = []
     n_written = len(visit.fresh)
-    for i, stretch in enumerate(stretches):
+    for i, (stretch, place) in enumerate(zip(stretches, here, strict=True)):
         own = [values[i] for values in beside]
         rows = rows_of(stretch)
-        tasks[name, i] = (_visited, name, stretch.start, stretch.stop, len(rows), *rows, *own)
+        call = (_visited, how[place], stretch.start, stretch.stop, len(rows), *rows, *own)
+        tasks.add(place, (visits, i), call)
         if collect:
-            tasks[name, "parts", i] = (_parts, (name, i))
-            wanted.append((name, "parts", i))
+            tasks.add(place, (sums, i), (_parts, (visits, i)), first=True)
+            wanted.append((sums, i))
         else:
-            before = (name, "sum", i - 1)
-            tasks[name, "sum", i] = (_summed, before, (name, i))
+            before = (sums, i - 1) if i else Carried(start)
+            tasks.add(place, (sums, i), (_summed, before, (visits, i)), first=True)
+        for j in range(n_written):
+            tasks.add(place, (kept_rows, i, j), (_rows, (visits, i), j), first=True)
     if not collect:
-        tasks[name, "sum", -1] = (_carried, Carried(start))
-        wanted.append((name, "sum", len(stretches) - 1))
-    states = [(name, "rows", i, j) for j in range(n_written) for i in range(len(stretches))]
-    for _, _, i, j in states:
-        tasks[name, "rows", i, j] = (_rows, (name, i), j)
-    futures = client.get(tasks, wanted + states, sync=False)
+        wanted.append((sums, len(stretches) - 1))
+    states = [(kept_rows, i, j) for j in range(n_written) for i in range(len(stretches))]
+    futures = client.get(tasks.graph(), wanted + states, sync=False)
     answers, kept = futures[: len(wanted)], futures[len(wanted) :]
     found = awaited(client, answers)
     size = len(stretches)
@@ -198,6 +244,29 @@ def visit_all(
     if collect:
         return [part for parts in found for part in parts], written
     return found[0], written
+
+
+class _PlacedTasks:
+    """Tasks with the worker that is to do them, if it is there."""
+
+    def __init__(self, free: Mapping[Any, Any] | None) -> None:
+        self._free = dict(free or {})
+        self._placed: dict[tuple[str | None, bool], dict[Any, Any]] = {}
+
+    def add(self, place: str | None, key: Any, task: Any, first: bool = False) -> None:
+        """One more task; those of ``first`` come before all others, as memory is freed by them."""
+        self._placed.setdefault((place, first), {})[key] = task
+
+    def graph(self) -> Any:
+        from dask.highlevelgraph import HighLevelGraph, MaterializedLayer
+
+        layers = {"free": MaterializedLayer(self._free)}
+        for number, ((place, first), tasks) in enumerate(self._placed.items()):
+            notes: dict[str, Any] = {"priority": 1} if first else {}
+            if place is not None:
+                notes |= {"workers": [place], "allow_other_workers": True}
+            layers[f"subscape-{number}"] = MaterializedLayer(tasks, annotations=notes or None)
+        return HighLevelGraph(layers, {name: set() for name in layers})
 
 
 # -- on the workers --------------------------------------------------------------------------------
@@ -253,9 +322,15 @@ def _done(
         else:
             # What Dask holds is not written to: another pass may need it, or make it again.
             beside[j] = np.array(beside[j])
-    parts = []
+    parts: list[Any] = []
+    asked = visit.asked
+    last = stop if asked is None else max(row for row in asked if start <= row < stop)
     for rows, block in _blocks(visit, stop - start, pieces):
         place = slice(rows.start + start, rows.stop + start)
+        if place.start > last:
+            break  # what is left needn't be read
+        if asked is not None and place.start not in asked:
+            continue
         own = [place, *(values[rows] for values in beside)]
         if block is not None:
             own = [block.astype(visit.kept, copy=False), *own]

@@ -19,7 +19,7 @@ from subscape.arrays.blocks import (
 from subscape.arrays.device.blocks import DeviceBlocks, same_device
 from subscape.arrays.device.moments import moments_on_device
 from subscape.arrays.remote.blocks import RemoteBlocks, labels_beside
-from subscape.arrays.row_values import Listed, farthest_row, fold_rows
+from subscape.arrays.row_values import Listed, first_rows, fold_rows
 from subscape.core.checks import check_names, check_table
 from subscape.core.clustering import SubspaceClustering, as_clustering
 from subscape.core.errors import ShapeMismatchError, SubscapeError, count
@@ -400,11 +400,6 @@ class DistantPart(NamedTuple):
     def weight(self) -> float:
         return float(self.n_rows)
 
-    @property
-    def first(self) -> int:
-        number = self.number
-        return farthest_row(lambda rows, own: (own == number).astype(float), self.codes)[1]
-
 
 #: Some rows of a table, wherever their numbers lie.
 AnyPart = Part | WholePart | DistantPart
@@ -707,11 +702,24 @@ def sums_of(table: Numbers, parts: Sequence[AnyPart], products: Sequence[bool]) 
         yield from sums
 
 
+def _first_rows(parts: Sequence[AnyPart]) -> dict[int, int]:
+    """The first row of each part that has any; those that lie elsewhere are asked for together."""
+    distant = [part for part in parts if isinstance(part, DistantPart)]
+    # Of rows in no cluster the number is -1.
+    number = 2 + max((part.number for part in distant), default=-1)
+    found = first_rows(distant[0].codes, number, lowest=-1) if distant else np.empty(0, np.intp)
+    return {
+        k: int(found[part.number + 1]) if isinstance(part, DistantPart) else part.first
+        for k, part in enumerate(parts)
+        if part.n_rows
+    }
+
+
 def _first_means(
     table: RemoteBlocks, parts: Sequence[AnyPart], members: RemoteParts, beside: tuple[Any, ...]
 ) -> list[FloatArray | None]:
     """Mean of the rows of each part in the first block that has any."""
-    first = {k: part.first for k, part in enumerate(parts) if part.n_rows}
+    first = _first_rows(parts)
 
     def means(block: NDArray[Any], rows: slice, *own: Any) -> dict[int, FloatArray]:
         return {
