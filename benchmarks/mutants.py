@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -238,6 +238,12 @@ class Calls:
 
         return sorted(tests, key=rank)
 
+    def add(self, other: Calls) -> None:
+        """Tests that were not known."""
+        self.seconds |= other.seconds
+        for function, tests in other.of.items():
+            self.of.setdefault(function, set()).update(tests)
+
     def keep(self, there: set[str]) -> None:
         """Forget all other tests."""
         self.seconds = {test: each for test, each in self.seconds.items() if test in there}
@@ -274,16 +280,29 @@ class House:
         for name in LOADED:
             importlib.import_module(name)
 
-    def forget_missing(self, mutants: Iterable[Mutant]) -> None:
-        """Forget tests that are not there any more: the file of calls may be old."""
+    def renew_calls(self, mutants: Sequence[Mutant]) -> None:
+        """Forget tests that are gone, and note what new ones call: the file of calls may be old.
+
+        New tests are looked for in files that have known ones, or that name a changed module.
+        """
         wanted = {test for mutant in mutants for test in self.calls.tests(mutant)}
-        files = sorted({test.partition("::")[0] for test in wanted})
-        there = [file for file in files if (self.root / file).exists()]
+        files = {test.partition("::")[0] for test in wanted}
+        files.update(file for mutant in mutants for file in _naming(mutant.path))
+        there = sorted(file for file in files if (self.root / file).exists())
         output, _ = self._asked(["--collect-only", "-q", *there], 600)
-        found = set(output.splitlines())
+        found = {line for line in output.splitlines() if "::" in line}
         if len(found & wanted) < len(wanted) / 2:
             raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
+        new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
+        if new:
+            print(f"{len(new)} new tests are run once, to see what they call", flush=True)
+            noted = self.root / "new.json"
+            noting = ["-p", "benchmarks.called", "--called", str(noted)]
+            output, _ = self._asked(["-q", *noting, *new], 3600)
+            if not noted.exists():
+                raise RuntimeError(f"what new tests call is not known:\n{output[-2000:]}")
+            self.calls.add(Calls([noted]))
 
     def notices(self, mutant: Mutant) -> tuple[str, int]:
         """What notices a change, and how many tests were asked.
@@ -375,13 +394,20 @@ class House:
 # -- which changes ---------------------------------------------------------------------------------
 
 
-def drawn(packages: list[str], n: int, seed: int) -> list[Mutant]:
-    """Changes at random places, none twice on a line, the packages in turn."""
+def drawn(packages: list[str], n: int, seed: int, modules: Sequence[str] = ()) -> list[Mutant]:
+    """Changes at random places, none twice on a line, the packages in turn.
+
+    With ``modules``, only in files of these names.
+    """
     rng = random.Random(seed)
     found = {
-        package: [m for path in sorted((SOURCE / package).rglob("*.py")) for m in places(path)]
+        package: [
+            m for path in sorted((SOURCE / package).rglob("*.py"))
+            if not modules or path.stem in modules
+            for m in places(path)
+        ]
         for package in packages
-    }
+    }  # fmt: skip
     sample: dict[tuple[str, int], Mutant] = {}
     for mutants in found.values():
         rng.shuffle(mutants)
@@ -414,6 +440,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     packages = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists())
     parser.add_argument("--packages", nargs="+", default=packages, choices=packages)
+    parser.add_argument("--modules", nargs="+", default=[], help="only these of the packages")
     parser.add_argument(
         "--called", type=Path, nargs="+", default=[CALLED], help="of benchmarks/called"
     )
@@ -425,11 +452,11 @@ def main() -> None:
     parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
     if options.again is None:
-        sample = drawn(options.packages, options.sample, options.seed)
+        sample = drawn(options.packages, options.sample, options.seed, options.modules)
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
     house = House(Calls(options.called), options.seconds)
-    house.forget_missing(sample)
+    house.renew_calls(sample)
     results = []
     for number, mutant in enumerate(sample, 1):
         began = time.monotonic()
