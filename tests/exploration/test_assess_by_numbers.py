@@ -113,7 +113,12 @@ def searches(monkeypatch, outcomes):
     def search(table, numbers, scorer, rng):
         labels, score, clusters, normal = next(given)
         seen.append((table, tuple(numbers), rng.random()))
-        monkeypatch.setattr(assess, "cluster_scores", lambda labels, scorer: clusters)
+
+        def told(own, by):
+            assert own.tolist() == labels.tolist() and by is scorer
+            return clusters
+
+        monkeypatch.setattr(assess, "cluster_scores", told)
         return Clouds(labels[None], score, normal)
 
     monkeypatch.setattr(assess, "search_clouds", search)
