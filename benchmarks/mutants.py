@@ -148,7 +148,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.BinOp) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
-        if isinstance(node.op, (ast.Sub, ast.Div)) and not getattr(node, "is_even", False):
+        differ = ast.dump(node.left) != ast.dump(node.right)
+        if differ and type(node.op) in (ast.Sub, ast.Div) and not getattr(node, "is_even", False):
             other = copy.deepcopy(node)
             other.left, other.right = other.right, other.left
             yield "swapped", other
@@ -173,7 +174,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "opposite", new
         name = _name(node)
         swaps = len(node.args) == 2 and not node.keywords and not _has_star(node)
-        if swaps and name not in SYMMETRIC:
+        if swaps and name not in SYMMETRIC and ast.dump(node.args[0]) != ast.dump(node.args[1]):
             other = copy.deepcopy(node)
             other.args.reverse()
             yield "swapped", other

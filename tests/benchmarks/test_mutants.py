@@ -36,6 +36,8 @@ def changes(text):
         ("a[0]", {("off by one", "1")}),
         ("np.argmax(a)", {("opposite", "np.argmin(a)"), ("dropped", "pass")}),
         ("x = f(a, b)", {("swapped", "f(b, a)")}),
+        ("x = f(a, a)", set()),
+        ("x = a / a", {("operator", "a * a")}),
         ("x = max(a, b)", {("opposite", "min(a, b)")}),
         ("zip(a, strict=True)", {("dropped", "pass")}),
         ("def f(a: int = 1) -> int: return a", {

@@ -126,9 +126,8 @@ def test_of_two_ideas_that_tell_the_same_the_surer_one_is_shown():
 
 
 def test_a_view_takes_the_place_of_all_its_versions():
-    a, b, c, d = (
-        clouds(each, 0.5, name) for each, name in zip((CROSSED, FOUR, TWO, FOUR), "abcd", strict=True)
-    )  # fmt: skip
+    kinds = zip((CROSSED, FOUR, TWO, FOUR), "abcd", strict=True)
+    a, b, c, d = (clouds(each, 0.5, name) for each, name in kinds)
     found = merged([a, b, c, d], shape(FOUR, name="new"))
     assert names(found) == ["a", "new"]
     assert found[1].note == (

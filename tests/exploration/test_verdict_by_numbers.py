@@ -127,6 +127,10 @@ def test_probabilities_in_words():
     assert verdict.counted_bound(0.4, 1) == "none of 1 table without groups came as far"
     assert verdict.fitted_tail(0.25, 9, 3).startswith("fitted tail; none of 9")
     assert verdict.fitted_tail(0.3, 9, 3) == ""
+    # By default for one idea.
+    assert verdict.counted_bound(0.15, 9) == verdict.fitted_tail(0.15, 9) == ""
+    assert verdict.probability(0.15, 9) == "p = 0.15"
+    assert verdict.probability(0.05) == "p = 0.05"
     assert verdict.probability(0.25, 9, 3) == (
         "p = 0.25 (fitted tail; none of 9 tables without groups came as far)"
     )
@@ -156,6 +160,8 @@ def test_views_that_do_not_come_back():
     )
     assert verdict.verdict(study(some[0], *steady)).endswith(f" on samples of the rows.{added}")
     # Not one that is claimed itself, nor one that doesn't come back.
+    just = [view(1, stability=0.7), view(2, p_value=0.01)]
+    assert verdict.verdict(study(*just)).endswith("; 1 of them comes back on samples.")
     unsteady = view(4, p_value=0.5, stability=0.74)
     assert verdict.verdict(study(*some, unsteady)).endswith("; 2 of them come back on samples.")
 
@@ -207,6 +213,8 @@ def test_nothing_found():
         "No grouping better than chance is known: nothing was held against tables without groups.",
     )
     # Another idea was held against its own tables.
+    mixed = study(view(1, p_value=float("nan")), view(2, p_value=0.5, stability=0.1), chance=())
+    assert verdict.paragraphs(mixed)[0] == NOTHING
     assert verdict.paragraphs(study(view(1, p_value=0.5, stability=0.1), chance=())) == (NOTHING,)
     assert verdict.paragraphs(study(view(1, p_value=0.5, stability=0.1)))[0] == NOTHING
     bad = study(results=(result("A", -0.1), result("B", 0.0)))
