@@ -296,6 +296,10 @@ def test_planted_groups_by_numbers():
     raw = rng.normal(size=(7, 2))
     raw += np.array([[0.0, 0.0], [4.0, 0.0], [2.0, 4.0 * np.sqrt(0.75)]])[labels]
     np.testing.assert_allclose(Z, (raw - raw.mean(axis=0)) / raw.std(axis=0))
+    Z, labels = power.planted(9, 4, 3, 2.0, np.random.default_rng(3))
+    raw = np.random.default_rng(3).normal(size=(9, 4))
+    raw[:, :2] += np.array([[0.0, 0.0], [2.0, 0.0], [1.0, np.sqrt(3)]])[labels]
+    np.testing.assert_allclose(Z, (raw - raw.mean(axis=0)) / raw.std(axis=0))
     # Along one line the third one is at the end.
     for n_groups, p in ((3, 1), (2, 3)):
         Z, labels = power.planted(9, p, n_groups, 4.0, np.random.default_rng(3))
@@ -382,9 +386,12 @@ def test_nothing_is_planted_without_anything_to_hold_it_against(monkeypatch):
 
 
 def test_ideas_cost_power(monkeypatch):
-    def detected(p, n_ideas):
+    def detected(p, *n_ideas):
         chance = SimpleNamespace(maxima=(0.0,), p_value=lambda score: p)
-        return tried(monkeypatch, lambda *given: True, chance=chance, n_ideas=n_ideas)[0].two
+        more = {"n_ideas": each for each in n_ideas}
+        return tried(monkeypatch, lambda *given: True, chance=chance, **more)[0].two
+
+    assert detected(0.01) == 2.0
 
     assert detected(0.01, 1) == 2.0 and detected(0.0101, 1) is None
     assert detected(0.005, 2) == 2.0 and detected(0.00501, 2) is None
