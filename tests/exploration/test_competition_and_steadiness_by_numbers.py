@@ -134,7 +134,7 @@ def test_a_view_takes_the_place_of_all_its_versions():
         "; as clouds they would be 4 clusters, no clearer than chance makes them"
     )
     # The sure one of them is told about.
-    c = clouds(np.where(TWO, 1, -1), 1e-3, "c", stability=0.1)
+    c = clouds(np.where(TWO, 1, -1), 0.01, "c", stability=0.1)
     found = merged([b, c], shape(FOUR, name="new"))
     assert names(found) == ["new"] and found[0].note == "; as clouds they would be 1 cluster"
 

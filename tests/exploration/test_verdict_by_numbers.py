@@ -388,7 +388,7 @@ def test_nothing_is_planted_without_anything_to_hold_it_against(monkeypatch):
 def test_ideas_cost_power(monkeypatch):
     def detected(p, *n_ideas):
         chance = SimpleNamespace(maxima=(0.0,), p_value=lambda score: p)
-        more = {"n_ideas": each for each in n_ideas}
+        more = {"n_ideas": n_ideas[0]} if n_ideas else {}
         return tried(monkeypatch, lambda *given: True, chance=chance, **more)[0].two
 
     assert detected(0.01) == 2.0
