@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from subscape.exploration import competition
+from subscape.exploration import competition, steadiness
 from subscape.exploration.assembly import AssessedView
 from subscape.exploration.assess import NullMaxima, ViewStability
 from subscape.exploration.competition import are_pieces, merged_ideas
@@ -360,3 +360,39 @@ def test_one_that_is_no_better_than_chance_stands_beside():
     faint = grouping(FINE, float(score) - 2e-4, 0)
     assert steady([(faint, 0.1)], [grouping(COARSE, 0.6, 1)], {1: 1.0}) == ([0], [])
     assert steady([(grouping(FINE, float(score), 0), 0.1)], [], {})[0] == [0]
+
+
+def at_the_limit(monkeypatch, p_view=0.001, p_version=0.001, new=0.1, beyond=0.9):
+    """Whether a version is tried, and where it stands, with all numbers given."""
+    told = SimpleNamespace(
+        maxima=(0.0,), curve_maxima=(),
+        p_value=lambda score, normal: p_view if score == 0.9 else p_version,
+    )  # fmt: skip
+    a, version, other = (
+        grouping(FINE, 0.9, 0),
+        grouping(COARSE, 0.5, 1),
+        grouping(FINE.copy(), 0.7, 2),
+    )
+    novelties = {(1, 0): new, (1, 2): beyond}
+    names = {id(a.labels): 0, id(version.labels): 1, id(other.labels): 2}
+    monkeypatch.setattr(
+        steadiness, "novelty",
+        lambda one, two: novelties.get((names[id(one)], names[id(two)]), float("nan")),
+    )  # fmt: skip
+    made = replace_unstable_views(
+        [AssessedView(a, told, returned(0.1)), AssessedView(other, told, returned(1.0))],
+        [version], told, lambda views: [returned(1.0) for _ in views],
+    )  # fmt: skip
+    return [one.view.places[0] for one in made]
+
+
+def test_limits_are_met_exactly(monkeypatch):
+    assert at_the_limit(monkeypatch) == [1, 2]
+    assert at_the_limit(monkeypatch, p_view=0.01) == [1, 2]
+    assert at_the_limit(monkeypatch, p_view=0.0101) == [0, 2]
+    assert at_the_limit(monkeypatch, p_version=0.01) == [1, 2]
+    assert at_the_limit(monkeypatch, p_version=0.0101) == [0, 1, 2]
+    assert at_the_limit(monkeypatch, new=0.6) == [1, 2]
+    assert at_the_limit(monkeypatch, new=0.601) == [0, 2]
+    assert at_the_limit(monkeypatch, beyond=0.4) == [1, 2]
+    assert at_the_limit(monkeypatch, beyond=0.399) == [0, 2]
