@@ -774,7 +774,10 @@ def test_what_other_views_tell_is_left_out():
     bases = [np.eye(4)[:, [i]] for i in range(3)]
     outcome = [AssessedView(view(score=9.0, normal=9.0, basis=each), CHANCE) for each in bases]
     outcome.insert(1, assessed(False))
-    directions = lambda labels: SimpleNamespace(basis=("of", labels.tolist()))  # noqa: E731
+
+    def directions(labels):
+        return SimpleNamespace(basis=("of", labels.tolist()))
+
     job = bare(
         plan=Plan("normal", 3, (60, 4), (), 2, 20), scorer=directions, given={"g": np.arange(90)},
         scorers=SimpleNamespace(directions=directions, boxes=None), rows=np.array([5, 7]),
@@ -1001,10 +1004,12 @@ def test_of_each_view_the_best_run_and_the_best_of_another_finder_are_repeated()
 
 def test_samples_are_handed_to_every_view(monkeypatch):
     asked = []
-    monkeypatch.setattr(
-        exploration, "resampling_tasks",
-        lambda tasks, n, effort, seed: asked.append((tasks, n, effort, seed)) or [["a", "b"], ["c", "d"]],  # noqa: E501
-    )  # fmt: skip
+
+    def repeated(*given):
+        asked.append(given)
+        return [["a", "b"], ["c", "d"]]
+
+    monkeypatch.setattr(exploration, "resampling_tasks", repeated)
     monkeypatch.setattr(exploration, "view_stability", lambda view, samples, Z: (view, samples, Z))
     job = bare(
         _best_tasks=lambda views: ("best", views), Z="Z",

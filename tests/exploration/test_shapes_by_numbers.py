@@ -358,6 +358,9 @@ def test_valleys_that_part_groups_of_gaps_once_more(monkeypatch):
         assert by(by_valleys=labels) == ("valleys" if share >= 0.9 else "gaps")
         shares.add(share >= 0.9)
     assert shares == {True, False}
+    for share, known in ((0.9, "valleys"), (0.8999, "gaps")):
+        monkeypatch.setattr(shapes, "homogeneity_score", lambda a, b, share=share: share)
+        assert by(by_valleys=three) == known
 
 
 def test_agreement_with_samples(monkeypatch):
