@@ -305,6 +305,8 @@ def test_valleys_or_gaps(monkeypatch):
         "valleys"
     )
     assert chosen(monkeypatch, 0.6, 0.9).p_value == 1.0
+    assert chosen(monkeypatch, 0.6, 0.9).by == chosen(monkeypatch, 0.9, 0.6).by == "valleys"
+    assert chosen(monkeypatch, 0.6, 0.9, with_view=False).p_value == 1.0
     assert chosen(monkeypatch, 0.9, 0.6).p_value == 1.0
     # One of the two only.
     assert chosen(monkeypatch, 0.9, 0.1, with_place=False).by == "valleys"
@@ -499,3 +501,32 @@ def test_of_many_rows_a_sample_is_searched(monkeypatch):
     rows = np.sort(rng.choice(1500, 1000, replace=False))
     np.testing.assert_allclose(asked[0], ((X - X.mean(axis=0)) / X.std(axis=0))[rows])
     assert len(found.labels) == 1500 and found.labels[rows].tolist() == [0, 1] * 500
+
+
+def test_what_finer_valleys_gain_is_told_by_tables_of_every_kind(monkeypatch):
+    asked = []
+
+    def score(points, labels):
+        asked.append((points, labels))
+        return SimpleNamespace(gain=0.25)
+
+    monkeypatch.setattr(shapes, "valley_score", score)
+    told = {"a": 0.01, "b": 0.0101}
+    gains = []
+
+    def p_value(gain, kind):
+        gains.append(gain)
+        return told[kind]
+
+    monkeypatch.setattr(shapes, "gumbel_p_value", p_value)
+    coarse, fine = shape(), shape(score=1.0)
+    assert shapes._gains_more("points", coarse, fine, ["a"])
+    assert not shapes._gains_more("points", coarse, fine, ["a", "b"])
+    assert shapes._gains_more("points", coarse, fine, [])
+    assert asked[0] == ("points", coarse.labels) and set(gains) == {0.75}
+
+
+def test_less_than_one_in_ten_thousand_is_sure(monkeypatch):
+    for p, known in ((1e-4, False), (0.99e-4, True)):
+        monkeypatch.setattr(shapes, "_p_values", lambda best, maxima, p=p: (0.5, p))
+        assert shapes._is_clear(scores(9.0, 9.0), {"a": LOW}, 10) is known
