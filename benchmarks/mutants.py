@@ -5,11 +5,11 @@
 Of all places where one of the changes below can be made, a sample is drawn with a fixed seed. Each
 is made in a copy of the tree, and tests are run on it until one fails: those that call the changed
 function, quick ones first, of each kind a few (benchmarks/results/calls.json, which `make calls`
-renews), then the golden record, then others of their files and of those that name the module, as
-long as the time allows. A change that all of them pass survives: either nothing that anybody could
-notice has changed (write that down in docs/mutants.md), or a test is missing (write it). Nothing in
-the working tree is touched. Every run is forked from a process that has loaded NumPy, SciPy and
-scikit-learn already.
+renews; tests that it doesn't know are run once before), then the golden record, then others of
+their files and of those that name the module, as long as the time allows. A change that all of them
+pass survives: either nothing that anybody could notice has changed (write that down in
+docs/mutants.md), or a test is missing (write it). Nothing in the working tree is touched. Every run
+is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
 """
 
 from __future__ import annotations

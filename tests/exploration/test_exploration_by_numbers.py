@@ -1031,3 +1031,22 @@ def test_a_study_is_kept_where_there_is_a_folder():
 def test_search_rows_need_ten():
     with pytest.raises(SubscapeError, match="search_rows must be at least 10, got 9"):
         explore(X, search_rows=9)
+
+
+def test_what_is_kept_in_the_folder(tmp_path, monkeypatch):
+    removed = []
+    monkeypatch.setattr(exploration, "remove_leftovers", removed.append)
+    folder = tmp_path / "study"
+    job = Exploration(as_table(X), effort="quick", folder=str(folder), plan=tiny)
+    assert job.folder == folder and removed == [folder] and (folder / "plan.json").exists()
+    assert job.journal.path == folder / "decisions.jsonl" and job.store is not None
+    with pytest.raises(SubscapeError, match="holds a study already"):
+        Exploration(as_table(X), effort="quick", folder=folder, plan=tiny)
+    again = Exploration(as_table(X), effort="quick", folder=folder, plan=tiny, resume=True)
+    assert again.plan == job.plan
+    with pytest.raises(SubscapeError, match="the given groupings have changed"):
+        Exploration(
+            as_table(X), effort="quick", folder=folder, plan=tiny, resume=True,
+            given=np.arange(60) % 2,
+        )  # fmt: skip
+    assert Exploration(as_table(X), plan=tiny).journal.path is None
