@@ -584,3 +584,9 @@ def test_what_was_asked_for_is_shown_beside_the_views(monkeypatch):
     assert found.asked.titles == () and made[1][1].note == "view 1, as it is"
     with pytest.raises(SubscapeError, match="ask for 2 to 10"):
         requested_groups.with_asked(job, study, 11)
+
+
+def test_of_the_gain_over_one_normal_nothing_is_known_at_first():
+    nothing = np.zeros(0)
+    view = views.Consensus([], [], nothing, nothing, nothing, 5.0, 1.0, 1.0, nothing)
+    assert view.normal_score == -np.inf
