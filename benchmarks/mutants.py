@@ -5,11 +5,11 @@
 Of all places where one of the changes below can be made, a sample is drawn with a fixed seed. Each
 is made in a copy of the tree, and tests are run on it until one fails: those that call the changed
 function, quick ones first, of each kind a few (benchmarks/results/calls.json, which `make calls`
-renews), then the golden record, then others of their files and of those that name the module, as
-long as the time allows. A change that all of them pass survives: either nothing that anybody could
-notice has changed (write that down in docs/mutants.md), or a test is missing (write it). Nothing in
-the working tree is touched. Every run is forked from a process that has loaded NumPy, SciPy and
-scikit-learn already.
+renews; tests that it doesn't know are run once before), then the golden record, then others of
+their files and of those that name the module, as long as the time allows. A change that all of them
+pass survives: either nothing that anybody could notice has changed (write that down in
+docs/mutants.md), or a test is missing (write it). Nothing in the working tree is touched. Every run
+is forked from a process that has loaded NumPy, SciPy and scikit-learn already.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -148,7 +148,8 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
     elif isinstance(node, ast.BinOp) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
         yield "operator", new
-        if isinstance(node.op, (ast.Sub, ast.Div)) and not getattr(node, "is_even", False):
+        differ = ast.dump(node.left) != ast.dump(node.right)
+        if differ and type(node.op) in (ast.Sub, ast.Div) and not getattr(node, "is_even", False):
             other = copy.deepcopy(node)
             other.left, other.right = other.right, other.left
             yield "swapped", other
@@ -173,7 +174,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "opposite", new
         name = _name(node)
         swaps = len(node.args) == 2 and not node.keywords and not _has_star(node)
-        if swaps and name not in SYMMETRIC:
+        if swaps and name not in SYMMETRIC and ast.dump(node.args[0]) != ast.dump(node.args[1]):
             other = copy.deepcopy(node)
             other.args.reverse()
             yield "swapped", other
@@ -238,6 +239,12 @@ class Calls:
 
         return sorted(tests, key=rank)
 
+    def add(self, other: Calls) -> None:
+        """Tests that were not known."""
+        self.seconds |= other.seconds
+        for function, tests in other.of.items():
+            self.of.setdefault(function, set()).update(tests)
+
     def keep(self, there: set[str]) -> None:
         """Forget all other tests."""
         self.seconds = {test: each for test, each in self.seconds.items() if test in there}
@@ -274,16 +281,29 @@ class House:
         for name in LOADED:
             importlib.import_module(name)
 
-    def forget_missing(self, mutants: Iterable[Mutant]) -> None:
-        """Forget tests that are not there any more: the file of calls may be old."""
+    def renew_calls(self, mutants: Sequence[Mutant]) -> None:
+        """Forget tests that are gone, and note what new ones call: the file of calls may be old.
+
+        New tests are looked for in files that have known ones, or that name a changed module.
+        """
         wanted = {test for mutant in mutants for test in self.calls.tests(mutant)}
-        files = sorted({test.partition("::")[0] for test in wanted})
-        there = [file for file in files if (self.root / file).exists()]
+        files = {test.partition("::")[0] for test in wanted}
+        files.update(file for mutant in mutants for file in _naming(mutant.path))
+        there = sorted(file for file in files if (self.root / file).exists())
         output, _ = self._asked(["--collect-only", "-q", *there], 600)
-        found = set(output.splitlines())
+        found = {line for line in output.splitlines() if "::" in line}
         if len(found & wanted) < len(wanted) / 2:
             raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
+        new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
+        if new:
+            print(f"{len(new)} new tests are run once, to see what they call", flush=True)
+            noted = self.root / "new.json"
+            noting = ["-p", "benchmarks.called", "--called", str(noted)]
+            output, _ = self._asked(["-q", *noting, *new], 3600)
+            if not noted.exists():
+                raise RuntimeError(f"what new tests call is not known:\n{output[-2000:]}")
+            self.calls.add(Calls([noted]))
 
     def notices(self, mutant: Mutant) -> tuple[str, int]:
         """What notices a change, and how many tests were asked.
@@ -375,13 +395,20 @@ class House:
 # -- which changes ---------------------------------------------------------------------------------
 
 
-def drawn(packages: list[str], n: int, seed: int) -> list[Mutant]:
-    """Changes at random places, none twice on a line, the packages in turn."""
+def drawn(packages: list[str], n: int, seed: int, modules: Sequence[str] = ()) -> list[Mutant]:
+    """Changes at random places, none twice on a line, the packages in turn.
+
+    With ``modules``, only in files of these names.
+    """
     rng = random.Random(seed)
     found = {
-        package: [m for path in sorted((SOURCE / package).rglob("*.py")) for m in places(path)]
+        package: [
+            m for path in sorted((SOURCE / package).rglob("*.py"))
+            if not modules or path.stem in modules
+            for m in places(path)
+        ]
         for package in packages
-    }
+    }  # fmt: skip
     sample: dict[tuple[str, int], Mutant] = {}
     for mutants in found.values():
         rng.shuffle(mutants)
@@ -414,6 +441,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     packages = sorted(p.name for p in SOURCE.iterdir() if (p / "__init__.py").exists())
     parser.add_argument("--packages", nargs="+", default=packages, choices=packages)
+    parser.add_argument("--modules", nargs="+", default=[], help="only these of the packages")
     parser.add_argument(
         "--called", type=Path, nargs="+", default=[CALLED], help="of benchmarks/called"
     )
@@ -425,11 +453,11 @@ def main() -> None:
     parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
     if options.again is None:
-        sample = drawn(options.packages, options.sample, options.seed)
+        sample = drawn(options.packages, options.sample, options.seed, options.modules)
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
     house = House(Calls(options.called), options.seconds)
-    house.forget_missing(sample)
+    house.renew_calls(sample)
     results = []
     for number, mutant in enumerate(sample, 1):
         began = time.monotonic()

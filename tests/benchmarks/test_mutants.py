@@ -36,6 +36,8 @@ def changes(text):
         ("a[0]", {("off by one", "1")}),
         ("np.argmax(a)", {("opposite", "np.argmin(a)"), ("dropped", "pass")}),
         ("x = f(a, b)", {("swapped", "f(b, a)")}),
+        ("x = f(a, a)", set()),
+        ("x = a / a", {("operator", "a * a")}),
         ("x = max(a, b)", {("opposite", "min(a, b)")}),
         ("zip(a, strict=True)", {("dropped", "pass")}),
         ("def f(a: int = 1) -> int: return a", {
@@ -80,6 +82,22 @@ def test_tests_that_call_a_function_are_asked_first_and_fastest_first(calls):
     some = Calls([calls])
     some.keep({"tests/a.py::slow"})
     assert some.tests(Mutant("core/x.py", "f", 1, 0, 1, "", "", "")) == ["tests/a.py::slow"]
+
+
+def test_new_tests_are_asked_by_what_they_call(calls, tmp_path):
+    new = tmp_path / "new.json"
+    content = {"tests": ["tests/c.py::new"], "seconds": [0.01], "called": {"core/x.py:f": [0]}}
+    new.write_text(json.dumps(content))
+    known = Calls([calls])
+    known.add(Calls([new]))
+    asked = known.tests(Mutant("core/x.py", "f", 1, 0, 1, "", "", ""))
+    assert asked[0] == "tests/c.py::new" and "tests/a.py::quick" in asked
+    assert "tests/c.py::new" not in known.tests(Mutant("core/x.py", "g", 1, 0, 1, "", "", ""))
+
+
+def test_changes_of_some_modules_alone():
+    found = mutants.drawn(["runs", "files"], 12, 3, ["store", "archive"])
+    assert {mutant.path for mutant in found} == {"runs/store.py", "files/archive.py"}
 
 
 def test_the_fastest_tests_are_kept(calls, tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from subscape.exploration import slices
-from subscape.exploration.information import canonical, joint_labels
+from subscape.exploration.information import canonical, joint_labels, redundancy
 from subscape.exploration.select import Chosen, _Search, choose_views, is_less_clear, over_normal
 from subscape.exploration.separation import (
     LEAST_ENTROPY,
@@ -466,3 +466,13 @@ def test_joint_labels_number_every_pair():
     assert len(np.unique(joint_labels(a, a))) == 3
     big = joint_labels(np.array([0, 3, 3]), np.array([5, 0, 5]))
     assert len(np.unique(big)) == 3
+
+
+def test_labels_without_signs():
+    labels = np.array([7, 3, 3, 3, 7, 7], np.uint8)
+    assert canonical(labels).tolist() == [0, 1, 1, 1, 0, 0]
+    assert joint_labels(labels, labels).tolist() == [1, 0, 0, 0, 1, 1]
+    assert redundancy(labels, labels.astype(int)) == pytest.approx(1.0)
+    groups, n_clusters = in_earnest(np.array([1, 1, 1, 0, 0, 0], np.uint8))
+    assert (groups.tolist(), n_clusters) == ([1, 1, 1, 0, 0, 0], 2)
+    assert in_earnest(np.array([], np.int64))[1] == 0

@@ -39,7 +39,7 @@ def canonical(labels: NDArray[Any]) -> IntArray:
 def _are_few(labels: NDArray[Any]) -> bool:
     """Whether labels are whole numbers from -1 to the number of rows."""
     return (
-        labels.dtype.kind in "iu"
+        labels.dtype.kind == "i"
         and labels.min(initial=0) >= -1
         and labels.max(initial=-1) < len(labels)
     )

@@ -395,8 +395,8 @@ def in_earnest(labels: NDArray[Any]) -> tuple[IntArray, int]:
     ([1, 1, 1, 1, 1, 0, 0, 0, 0, 2, 2], 2)
     """
     labels = np.asarray(labels)
-    low, high = int(labels.min(initial=-1)), int(labels.max(initial=-1))
-    if labels.dtype.kind in "iu" and low >= -1 and high < len(labels):
+    high = int(labels.max()) if labels.dtype.kind == "i" and len(labels) else len(labels)
+    if high < len(labels) and labels.min() >= -1:
         # By counting, which is quicker than sorting.
         inverse = labels + 1
         sizes = np.bincount(inverse, minlength=high + 2)
