@@ -1,11 +1,16 @@
 """Run ELKI (a separate Java program, Debian's package ``elki``) on the same table as ours.
 
-Times are ELKI's own: start of the virtual machine and parsing excluded.
+Times are ELKI's own: start of the virtual machine and parsing excluded. Of a run that does not
+end it is also said how long the processor worked on it, which counts where other work was running.
+The environment variable ``ELKI_JARS`` names a folder of its two archives, if they are not where
+Debian puts them.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -17,7 +22,8 @@ import numpy as np
 
 from subscape import SubspaceClustering
 
-JARS = ("/usr/share/java/elki.jar", "/usr/share/java/trove-3.0.3.jar")
+FOLDER = Path(os.environ.get("ELKI_JARS", "/usr/share/java"))
+JARS = tuple(str(FOLDER / name) for name in ("elki.jar", "trove-3.0.3.jar"))
 MAIN = "de.lmu.ifi.dbs.elki.application.KDDCLIApplication"
 PACKAGES = {
     "subspace": ("CLIQUE", "PROCLUS", "DOC", "FastDOC", "P3C", "SUBCLU", "DiSH", "PreDeCon"),
@@ -101,11 +107,15 @@ def run(
         ]  # fmt: skip
         for flag, value in parameters.items():
             command += [f"-{flag}"] + ([] if value is True else [str(value)])
-        start = time.perf_counter()
+        start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=timeout)
         except subprocess.TimeoutExpired:
-            return ElkiRun([], None, f"not finished after {timeout:g} s")
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            worked = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            return ElkiRun(
+                [], None, f"not finished after {timeout:g} s, {worked:.0f} s of the processor"
+            )
         log = done.stdout + done.stderr
         if done.returncode or "Exception" in log:
             return ElkiRun([], None, "failed: " + log.strip().splitlines()[0][:120])

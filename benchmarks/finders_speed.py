@@ -3,7 +3,8 @@
     python benchmarks/finders_speed.py             ELKI's slow runs are stopped after 60 s
     python benchmarks/finders_speed.py --patient   … after 240 s
     python benchmarks/finders_speed.py --quick     a tenth of the rows, no ELKI
-    python benchmarks/finders_speed.py --rows 2000 --parts elki    fewer rows, one part
+    python benchmarks/finders_speed.py --rows 2000 --parts elki    fewer rows, one part; the
+                                                                   others stay in the page
 
 ELKI's seconds are its own (start and parsing excluded), ours the wall time of ``fit``; one thread
 each. Every finder runs twice, as published with ELKI's settings and by default; a ratio is printed
@@ -24,7 +25,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import elki
 import numpy as np
-from ratios import Ratio, Side, finder_work, peer_work
+from pages import Sections
+from ratios import Ratio, Side, finder_work, peer_work, said_when
 
 from subscape.datasets import planted_axes
 from subscape.finders import CLIQUE, DOC, LAC, P3C, PROCLUS, SUBCLU, DiSH, MineClus, PreDeCon
@@ -204,39 +206,44 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="a tenth of the rows, no ELKI")
     parser.add_argument("--patient", action="store_true", help="give ELKI 240 s")
+    parser.add_argument("--limit", type=int, help="give ELKI so many seconds")
     parser.add_argument("--rows", type=int, default=10_000, help="rows beside ELKI")
     parser.add_argument("--parts", default="elki,growth,wide", help="comma-separated")
     options = parser.parse_args()
     scale = 10 if options.quick else 1
     with_elki = elki.available() and not options.quick
-    timeout = 240 if options.patient else 60
+    timeout = options.limit or (240 if options.patient else 60)
     RESULTS.mkdir(exist_ok=True)
-    lines = ["# Speed of the finders", "", "Ten clusters of 8 dims in 50 features; one thread; "
-             f"both sides at most {timeout} s. Measured beside other work: the two sides of a "
-             "ratio in one run."]  # fmt: skip
+    head = ["# Speed of the finders", "", "One thread. The two sides of a ratio were measured one "
+            "after the other in one run; wall time."]  # fmt: skip
+    beside, growing, few = (
+        "Beside ELKI", "Seconds against rows (20 features), defaults", "72 x 7,129, defaults"
+    )  # fmt: skip
+    page = Sections(
+        None if options.quick else RESULTS / "finders_speed.md", head, (beside, growing, few)
+    )
 
-    def show(new):
-        for line in new:
-            lines.append(line)
-            print(line, flush=True)
-            if not options.quick:
-                (RESULTS / "finders_speed.md").write_text("\n".join(lines) + "\n")
-
-    parts = options.parts.split(",")
-    if "elki" in parts:
-        show(settings_lines())
-        show(["", HEADER, "|---" * 8 + "|"])
-        show(beside_elki(options.rows // scale, list(PAIRS), with_elki, timeout))
+    def all_beside():
+        yield (f"Ten clusters of 8 dims in 50 features; both sides at most {timeout} s a fit.")
+        yield from settings_lines()
+        yield from ("", HEADER, "|---" * 8 + "|")
+        yield from beside_elki(options.rows // scale, list(PAIRS), with_elki, timeout)
         if options.rows == 10_000:
-            show(beside_elki(50_000 // scale, ["PROCLUS", "CLIQUE"], with_elki, timeout))
-    if "growth" in parts:
+            yield from beside_elki(50_000 // scale, ["PROCLUS", "CLIQUE"], with_elki, timeout)
+
+    def all_growth():
         sizes = [n // scale for n in (10_000, 100_000, 1_000_000)]
-        show(["", "Seconds against rows (20 features), defaults:", "",
-              "| finder | " + " | ".join(map(str, sizes)) + " |", "|---|---|---|---|"])  # fmt: skip
-        show(growth(sizes))
-    if "wide" in parts:
-        show(["", "72 x 7,129, defaults:", "", "| finder | seconds | clusters |", "|---|---|---|"])
-        show(wide())
+        yield from (f"| finder | {' | '.join(map(str, sizes))} |", "|---|---|---|---|")
+        yield from growth(sizes)
+
+    def all_wide():
+        yield from ("| finder | seconds | clusters |", "|---|---|---|")
+        yield from wide()
+
+    parts = {"elki": (beside, all_beside), "growth": (growing, all_growth), "wide": (few, all_wide)}
+    for part in options.parts.split(","):
+        title, measure = parts[part]
+        page.measure(title, measure(), said_when())
 
 
 if __name__ == "__main__":

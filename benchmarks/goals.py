@@ -7,6 +7,7 @@ settings. No number is the best of several by the truth, unless the paper's was,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -60,9 +61,11 @@ SAME = "as published, same settings"
 
 
 def beside_elki(finder: str, table: str, variant: str = SAME) -> Reader:
-    """Their seconds over ours; where ELKI ends nowhere in 240 s, those count as its seconds.
+    """Their seconds over ours.
 
-    A ratio of unequal work is refused in the page, and its reason is passed on.
+    A ratio of unequal work is refused in the page, and its reason is passed on. Where ELKI does
+    not end, its result is not known, so there is no ratio, either; it is said how many times ours
+    the seconds are that the processor worked on it.
     """
 
     def read(page: Page) -> float | str | None:
@@ -70,8 +73,10 @@ def beside_elki(finder: str, table: str, variant: str = SAME) -> Reader:
             ratio, ours = first_number(row["ratio"]), first_number(row["seconds"])
             if row["ratio"].startswith("not comparable"):
                 return row["ratio"]
-            if ratio is None and ours and "not finished after 240" in row.get("ELKI seconds", ""):
-                return 240 / ours
+            stopped = re.search(r"not finished .* (\d+) s of the", row.get("ELKI seconds", ""))
+            if ratio is None and ours and stopped:
+                least = float(stopped.group(1)) / ours
+                return f"at least {least:.1f}, its result is not known: {row['ELKI seconds']}"
             if ours is None:
                 return f"ours did not end: {row['seconds']}"
             return ratio if ratio is not None else row.get("ELKI seconds") or None
@@ -267,7 +272,7 @@ _TARGETS = (
            "<= 0.02", "thesis_ch6", largest_median,
            settings="default, one setting, n_clusters=5 told; data as in the text"),
     Target(3, "thesis_near", "mean difference from the thesis' nine figures", "<= 0.1",
-           "thesis_ch6", said(r"(\d\.\d+) with wrong values"),
+           "thesis_ch6", said(r"figures near the figures: (\d\.\d+)"),
            settings="as published, best of a grid by the truth as in the thesis; 10 % wrong cells"),
     Target(3, "thesis_parameters", "deviation of the distance to the truth over parameters, by "
            "that over samples, the least of SSPC and PROCLUS", ">= 1", "thesis_ch6",
@@ -284,8 +289,8 @@ _TARGETS = (
     Target(3, "proclus_50", "PROCLUS, 50,000 × 50: times faster than ELKI", ">= 5", SPEED,
            beside_elki("PROCLUS", "50000 x 50"), settings=f"{SAME}: k = 10, l = 8, 3 seeds"),
     *(
-        Target(3, name.lower(), f"{name}, 10,000 × 50: times faster than ELKI (240 s where it "
-               "does not end)", ">= 10", SPEED, beside_elki(name, LARGE),
+        Target(3, name.lower(), f"{name}, 10,000 × 50: times faster than "
+               "ELKI", ">= 10", SPEED, beside_elki(name, LARGE),
                settings=f"{SAME}: {told}")
         for name, told in (
             ("CLIQUE", "xi = 10, tau = .06, pruned"), ("SUBCLU", "eps = .01, 300 rows"),

@@ -12,7 +12,7 @@ flats; they are fitted to its clusters, with the dimension it was told (ORCLUS) 
 planted flat that most rows come from. ELKI's COPAC writes its noise like a cluster.
 Speed: 10,000 x 10 and 10,000 x 50, ELKI's seconds are its own; a ratio stands only where both sides
 had the same settings and searched the same rows. SRE beside plain matrix products.
-Writes benchmarks/results/oriented.md, part by part.
+Writes benchmarks/results/oriented.md, part by part; parts that are not run stay as they were.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import elki
 import numpy as np
-from ratios import Ratio, Side, finder_work, peer_work
+from pages import Sections
+from ratios import Ratio, Side, finder_work, peer_work, said_when
 
 from subscape import OrientedSubspaces, SubspaceClustering
 from subscape.datasets import planted_oriented
@@ -281,29 +282,34 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="one draw, small tables, no ELKI")
     parser.add_argument("--patient", action="store_true", help="give ELKI 240 s")
+    parser.add_argument("--limit", type=int, help="give ELKI so many seconds")
     parser.add_argument("--parts", default="quality,speed,sre", help="comma-separated")
     parser.add_argument("--draws", type=int, help="draws of each table")
     options = parser.parse_args()
-    timeout = 0 if options.quick or not elki.available() else 240 if options.patient else 60
+    limit = options.limit or (240 if options.patient else 60)
+    timeout = 0 if options.quick or not elki.available() else limit
     draws, scale = (1, 10) if options.quick else (5, 1)
     draws = options.draws or draws
     RESULTS.mkdir(exist_ok=True)
     about = __doc__.partition("Quality: ")
     about = (about[1] + about[2]).partition("Writes")[0].strip().splitlines()
-    lines = ["# Finders of lines, planes and flats", "", *about]
+    head = ["# Finders of lines, planes and flats", "", *about]
+
+    def all_quality():
+        yield from (f"Medians over {draws} draw{'s' if draws > 1 else ''}.", "")
+        yield from quality(draws, timeout)
+
     parts = {
-        "quality": (f"Quality: medians over {draws} draws", lambda: quality(draws, timeout)),
+        "quality": ("Quality", all_quality),
         "speed": ("Speed, one thread", lambda: speed(scale, timeout)),
         "sre": ("SRE", lambda: sre_speed(scale)),
     }
+    page = Sections(
+        None if options.quick else RESULTS / "oriented.md", head, [t for t, _ in parts.values()]
+    )
     for part in options.parts.split(","):
-        title, run = parts[part]
-        lines += ["", f"## {title}", ""]
-        for line in run():
-            lines.append(line)
-            print(line, flush=True)
-            if not options.quick:
-                (RESULTS / "oriented.md").write_text("\n".join(lines) + "\n")
+        title, measure = parts[part]
+        page.measure(title, measure(), said_when())
 
 
 if __name__ == "__main__":

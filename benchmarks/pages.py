@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?")
@@ -51,6 +51,48 @@ class Page:
         """The number that the first group of a pattern matches in the text."""
         found = re.search(pattern, self._text)
         return None if found is None else first_number(found.group(1))
+
+
+class Sections:
+    """A page whose sections are measured one by one; those not measured anew stay as they were.
+
+    Parameters
+    ----------
+    path : Path or None
+        Written after every line; None writes nothing.
+    head : sequence of str
+        The lines above the first section.
+    titles : sequence of str
+        The headings of all sections, in the order of the page.
+    """
+
+    def __init__(self, path: Path | None, head: Sequence[str], titles: Sequence[str]) -> None:
+        self._path, self._head, self._titles = path, list(head), list(titles)
+        old = path.read_text(encoding="utf-8") if path is not None and path.exists() else ""
+        self._bodies = {
+            title: body
+            for title, body in (part.split("\n", 1) for part in ("\n" + old).split("\n## ")[1:])
+            if title in self._titles
+        }
+
+    def measure(self, title: str, lines: Iterable[str], when: str = "") -> None:
+        """Write a section anew, line by line."""
+        new = [when, ""] if when else []
+        for line in lines:
+            print(line, flush=True)
+            new.append(line)
+            self._bodies[title] = "\n" + "\n".join(new).strip("\n") + "\n"
+            if self._path is not None:
+                self._path.write_text(str(self), encoding="utf-8")
+
+    def __str__(self) -> str:
+        parts = ["\n".join(self._head).rstrip("\n") + "\n"]
+        parts += [
+            f"\n## {title}\n{self._bodies[title].rstrip()}\n"
+            for title in self._titles
+            if title in self._bodies
+        ]
+        return "".join(parts)
 
 
 def first_number(cell: str) -> float | None:

@@ -258,6 +258,20 @@ def circumstances() -> dict[str, str]:
     }
 
 
+def said_when() -> str:
+    """When something is measured, on what, and how much other work there is; a sentence.
+
+    >>> said_when().startswith("Measured 20")
+    True
+    """
+    now, cores = circumstances(), os.cpu_count() or 1
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
+    return (
+        f"Measured {now['when']} UTC, {now['machine']}; {load:.1f} processes wanted the "
+        f"{cores} cores when it began."
+    )
+
+
 def machine() -> str:
     """The processor, how many cores of it, and the memory."""
     name = platform.processor() or platform.machine()

@@ -12,6 +12,7 @@ from tests.strategies import random_bases
 from subscape import SubspaceClustering, load, save
 from subscape.cli.consensus import METHODS
 from subscape.datasets import planted_axes
+from subscape.ensemble import EMPCE
 
 LABELS = [[0, 0, 0, 0, 1, 1, 1, 1], [1, 1, 1, 1, 0, 0, 0, 0], [0, 0, 0, 1, 1, 1, 1, -1]]
 MASKS = [[[1, 0], [0, 1]], [[0, 1], [1, 0]], [[1, 0], [0, 1]]]
@@ -52,6 +53,19 @@ def test_every_method(run, three, method):
     assert found["labels"] == [0, 0, 0, 0, 1, 1, 1, 1]
     assert len(found["row_agreement"]) == 8
     assert [c["rows"] for c in found["clusters"]] == [4, 4]
+
+
+def test_as_published(run, refused, three, monkeypatch):
+    made = []
+    fit = EMPCE.fit
+    monkeypatch.setattr(EMPCE, "fit", lambda self, *a: (made.append(self), fit(self, *a))[1])
+    call = ("consensus", "one.subscape", "two.subscape", "-k", 2, "--method", "em")
+    assert run(*call, "--as-published").exit_code == 0
+    assert made[0].get_params() == EMPCE.as_published(n_clusters=2, random_state=0).get_params()
+    assert run(*call).exit_code == 0
+    assert made[1].get_params() == EMPCE(2, random_state=0).get_params()
+    said = refused(*call, "--as-published", "--noise", "abstain")
+    assert "EMPCE as published has no parameter 'noise'" in said
 
 
 def test_how_sure_each_row_is(run, three):

@@ -133,6 +133,28 @@ def as_many_column_groups(finder, X, value):
     assert len(np.unique(finder.column_labels_)) == value
 
 
+def every_row(finder, X, value):
+    views = getattr(finder, "clusterings_", (finder.clustering_,))
+    assert all((each.labels() >= 0).all() for each in views if each.n_clusters)
+
+
+def no_larger_share_left_out(finder, X, value):
+    assert np.sum(finder.labels_ < 0) <= round(value * len(X))
+
+
+def no_row_twice(finder, X, value):
+    assert (np.asarray((finder.clustering_.memberships > 0).sum(axis=0)).ravel() <= 1).all()
+
+
+def no_wider_than_the_table(finder, X, value):
+    whole = X.var(axis=0, ddof=1)
+    for k in range(finder.clustering_.n_clusters):
+        rows = finder.clustering_.cluster(k).rows
+        features = np.flatnonzero(finder.clustering_.subspaces.relevance[k] > 0)
+        own = X[np.ix_(rows, features)].var(axis=0, ddof=1) if len(rows) > 1 else 0.0
+        assert (own <= value * whole[features] * (1 + 1e-9)).all()
+
+
 #: Parameter -> values and what they promise; with a finder's name, its own promise instead.
 PROMISES = {
     "n_clusters": ((1, 4), at_most_clusters),
@@ -154,6 +176,18 @@ PROMISES = {
     "max_views": ((1, 2), at_most_views),
     "n_alternatives": ((1, 2), as_many_alternatives),
     "min_relevance": ((0.3, 0.8), narrow_enough),
+    "max_variance": ((0.2, 0.6), no_wider_than_the_table),
+    "density_threshold": ((0.05, 0.2), no_smaller_share),
+    "overlap": ((False,), no_row_twice),
+    **{
+        (name, "noise"): ((False,), every_row)
+        for name in ("HARP", "ORCLUS", "DensityTree", "NrKMeans", "AutoNR")
+    },
+    ("PROCLUS", "noise"): ((None,), every_row),
+    **{
+        (name, "noise"): ((0.0, 0.1), no_larger_share_left_out)
+        for name in ("KFlats", "SSC", "EnSC", "LSR", "TSC")
+    },
     ("NrKMeans", "n_clusters"): (((2, 3, 1), (4, 1)), as_many_in_each_view),
     ("AutoNR", "max_clusters"): ((2, 3), at_most_in_each_view),
     ("PROCLUS", "avg_dims"): ((2, 2.5, 4), average_dims),

@@ -28,6 +28,7 @@ Examples:
   subscape consensus runs/*.subscape -k 5 -o out.subscape
   subscape consensus a.csv b.csv c.csv --agreement rows.csv
   subscape consensus runs/*.subscape -k 5 --table data.csv --label class
+  subscape consensus runs/*.subscape -k 5 --method em --as-published
 """
 
 
@@ -55,6 +56,8 @@ Examples:
     show_default=True,
     help="A row is noise if more than half of the clusterings say so, or only if all do.",
 )
+@click.option("--as-published", is_flag=True,
+              help="The method as its paper describes it.")  # fmt: skip
 @click.option("--table", metavar="FILE", help="The table, where oriented clusterings take part.")
 @click.option("--id", "id_column", help="Column of the table with the names of the rows.")
 @click.option("--label", "labels", multiple=True, help="Column of the table to leave out.")
@@ -71,6 +74,7 @@ def consensus(
     n_clusters: int | None,
     method: str,
     noise: str,
+    as_published: bool,
     table: str | None,
     id_column: str | None,
     labels: tuple[str, ...],
@@ -102,7 +106,11 @@ def consensus(
         if table is None or not members
         else (_numbers(table, id_column, labels, members[0], of_text(text)))
     )
-    found, agreed = _merged(members, method, n_clusters, noise, seed, X)
+    given: dict[str, Any] = {"n_clusters": n_clusters}
+    if noise != "majority" or not as_published:
+        # The papers know no noise.
+        given["noise"] = noise
+    found, agreed = _merged(members, method, given, as_published, seed, X)
     if output is not None:
         from subscape.files.formats import write_clusterings
 
@@ -127,7 +135,7 @@ def consensus(
 
 
 def _merged(
-    members: list[Any], method: str, n_clusters: int | None, noise: str, seed: int, X: Any
+    members: list[Any], method: str, given: dict[str, Any], as_published: bool, seed: int, X: Any
 ) -> tuple[Any, Any]:
     """The consensus, and how far the members agree with it."""
     from subscape.ensemble.agreements import agreement
@@ -135,7 +143,8 @@ def _merged(
 
     ensemble = Ensemble.of(members)
     entry, parameters = METHODS[method]
-    estimator = entry.make(n_clusters=n_clusters, noise=noise, **parameters)
+    chosen = {**parameters, **given}
+    estimator = entry.load().as_published(**chosen) if as_published else entry.make(**chosen)
     if "random_state" in estimator.get_params():
         estimator.set_params(random_state=seed)
     try:
