@@ -28,6 +28,7 @@ from .assembly import AssessedView, assemble
 from .assess import (
     NullScores,
     ViewStability,
+    all_came_back,
     best_scores,
     chance_maxima,
     compared_rows,
@@ -755,8 +756,15 @@ class Exploration:
         repeated = resampling_tasks(
             self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
         )
-        runs = iter(self._run("samples", [task for tasks in repeated for task in tasks]))
-        samples = [[next(runs) for _ in tasks] for tasks in repeated]
+        samples: list[list[Run]] = [[] for _ in repeated]
+        unsettled = list(range(len(repeated)))
+        for tasks in zip(*repeated, strict=True):
+            runs = self._run("samples", [tasks[s] for s in unsettled])
+            for s, run in zip(unsettled, runs, strict=True):
+                samples[s].append(run)
+            unsettled = [s for s in unsettled if not all_came_back(views, samples[s])]
+            if not unsettled:
+                break
         return [view_stability(view, samples, self.Z) for view in views]
 
     def _keep(self, study: Study) -> None:
