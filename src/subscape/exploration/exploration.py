@@ -255,6 +255,7 @@ class Exploration:
         #: when all were known.
         self._known: tuple[list[Candidate], list[Consensus], list[Consensus]]
         self._known = self.candidates, [], []
+        self._agreed: dict[tuple[int, ...], Consensus] = {}
         #: What chance gives, and the other ideas of a group that were tried, once that is known.
         self.chance: NullMaxima | None = None
         self._comparing: GroupingScorer | None = None
@@ -363,13 +364,22 @@ class Exploration:
         if candidates is not self.candidates:
             groups = group(self.candidates, row_distances(self.candidates))
             known = [labels[self.rows] for labels in self.given.values()]
-            found = [consensus_of(self.candidates, places, self.scorer) for places in groups]
+            found = [self._consensus(places) for places in groups]
             if self.scorer is self.scorers.directions:
                 all_labels = [one.labels for one in found]
                 found = [one for one in found if not is_sliced(self.scorer, one.labels, all_labels)]
             views = ranked(found, self.scorer, known)
             self._known = self.candidates, found, views
         return views
+
+    def _consensus(self, places: list[int]) -> Consensus:
+        """What some candidates agree on; the same ones are asked after every step of the search."""
+        members = [self.candidates[i] for i in places]
+        # What is kept holds the clusterings, so that no other ones get their numbers.
+        key = (id(self.scorer), *(id(member.clustering) for member in members))
+        if key not in self._agreed:
+            self._agreed[key] = consensus_of(self.candidates, places, self.scorer)
+        return replace(self._agreed[key], members=members, places=places)
 
     def tested(self, views: list[Consensus]) -> list[AssessedView]:
         """The views with their p-values, stability and replication.

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from subscape.core.types import IntArray
 from subscape.measures.labels.partitions import homogeneity_score, normalized_mutual_info_score
 
-
 #: Cells of a table of two groupings that are counted without looking for those that are taken.
 MOST_CELLS = 1 << 16
 
