@@ -14,6 +14,7 @@ from subscape.exploration.plan import Entry
 from subscape.exploration.rule import learn
 from subscape.exploration.separation import GroupingScorer, project_out
 from subscape.exploration.views import Consensus, ranked
+from subscape.measures import homogeneity_score
 from subscape.validation.max_statistic import NullMaxima, gumbel_p_value
 
 labels = st.lists(st.integers(-1, 4), min_size=4, max_size=40).map(np.array)
@@ -37,6 +38,9 @@ def test_novelty_is_the_share_of_entropy_that_is_left(pair):
     whole = conditional_entropy(a, np.zeros(len(a)))
     expected = conditional_entropy(a, b) / whole if whole > 0 else 0.0
     assert novelty(a, b) == pytest.approx(expected, abs=1e-9)
+    # Counted in another way, but to the bit the same.
+    alike = homogeneity_score(a, b, noise="cluster")
+    assert novelty(a, b) == min(max(1.0 - alike, 0.0), 1.0)
     assert 0 <= redundancy(a, b) <= 1
     assert redundancy(a, b) == pytest.approx(redundancy(b, a), abs=1e-9)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from subscape.finders.density.graph import connected_parts
+from subscape.finders.density.graph import connected_parts, highest_levels
 from subscape.validation.unimodality import convex_minorant
 
 
@@ -52,3 +52,24 @@ def test_no_link_leaves_every_row_alone():
     number, part = connected_parts(np.empty((0, 2), dtype=np.intp), 3)
     assert number == 3
     assert part.tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_highest_levels_agree_and_are_those_of_each_row(seed):
+    rng = np.random.default_rng(seed)
+    links = rng.integers(0, 20, (30, 2)).astype(np.intp)
+    border = rng.choice(30, 9, replace=False)
+    levels = rng.normal(size=30).round(1)
+    found = highest_levels(links, border, levels, 20)
+    slow = [
+        max(levels[link] for link in border if row in links[link])
+        for row in range(20)
+        if row in links[border]
+    ]
+    assert found.tolist() == highest_levels.reference(links, border, levels, 20).tolist() == slow
+
+
+def test_a_border_without_links_has_no_levels():
+    links, border = np.zeros((1, 2), dtype=np.intp), np.zeros(0, dtype=np.intp)
+    for kernel in (highest_levels, highest_levels.reference):
+        assert kernel(links, border, np.zeros(1), 3).tolist() == []

@@ -279,11 +279,35 @@ def view_stability(
     )
 
 
+def all_came_back(views: Sequence[Consensus], runs: Sequence[Run]) -> bool:
+    """Whether every view was found again to the row on a sample: further runs can't find it better.
+
+    Parameters
+    ----------
+    views : sequence of Consensus
+    runs : sequence of Run
+        On one sample.
+    """
+    found = {canonical(labels).tobytes() for labels in _labels_of(runs)}
+    return all(canonical(view.labels[runs[0].rows]).tobytes() in found for view in views)
+
+
 def _closest(runs: Sequence[Run], view: Consensus) -> IntArray | None:
     """The labels that are most like the view among all that the runs of one sample found."""
-    known = view.labels[runs[0].rows]
-    options = [c.labels() for run in runs for c in run.clusterings if c.n_clusters]
-    return max(options, key=lambda labels: _agreement(known, labels), default=None)
+    known = canonical(view.labels[runs[0].rows])
+    best, closest = -np.inf, None
+    for labels in _labels_of(runs):
+        same = canonical(labels)
+        if np.array_equal(known, same):
+            return labels
+        agreement = float(adjusted_rand_score(known + 1, same + 1))
+        if agreement > best:
+            best, closest = agreement, labels
+    return closest
+
+
+def _labels_of(runs: Sequence[Run]) -> list[IntArray]:
+    return [c.labels() for run in runs for c in run.clusterings if c.n_clusters]
 
 
 def _agreement(a: NDArray[Any], b: NDArray[Any]) -> float:

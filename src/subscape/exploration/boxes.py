@@ -233,6 +233,7 @@ class BoxScorer(GroupingScorer):
         self.Z = like.Z
         self.Y, self._white = like.Y, like._white
         self._known = like._known
+        self._on_rows = None
         self.code = BoxCode(self.Z)
         self._boxes: dict[bytes, Boxes] = {}
 

@@ -28,6 +28,7 @@ from .assembly import AssessedView, assemble
 from .assess import (
     NullScores,
     ViewStability,
+    all_came_back,
     best_scores,
     chance_maxima,
     compared_rows,
@@ -255,6 +256,7 @@ class Exploration:
         #: when all were known.
         self._known: tuple[list[Candidate], list[Consensus], list[Consensus]]
         self._known = self.candidates, [], []
+        self._agreed: dict[tuple[int, ...], Consensus] = {}
         #: What chance gives, and the other ideas of a group that were tried, once that is known.
         self.chance: NullMaxima | None = None
         self._comparing: GroupingScorer | None = None
@@ -363,13 +365,22 @@ class Exploration:
         if candidates is not self.candidates:
             groups = group(self.candidates, row_distances(self.candidates))
             known = [labels[self.rows] for labels in self.given.values()]
-            found = [consensus_of(self.candidates, places, self.scorer) for places in groups]
+            found = [self._consensus(places) for places in groups]
             if self.scorer is self.scorers.directions:
                 all_labels = [one.labels for one in found]
                 found = [one for one in found if not is_sliced(self.scorer, one.labels, all_labels)]
             views = ranked(found, self.scorer, known)
             self._known = self.candidates, found, views
         return views
+
+    def _consensus(self, places: list[int]) -> Consensus:
+        """What some candidates agree on; the same ones are asked after every step of the search."""
+        members = [self.candidates[i] for i in places]
+        # What is kept holds the clusterings, so that no other ones get their numbers.
+        key = (id(self.scorer), *(id(member.clustering) for member in members))
+        if key not in self._agreed:
+            self._agreed[key] = consensus_of(self.candidates, places, self.scorer)
+        return replace(self._agreed[key], members=members, places=places)
 
     def tested(self, views: list[Consensus]) -> list[AssessedView]:
         """The views with their p-values, stability and replication.
@@ -805,8 +816,15 @@ class Exploration:
         repeated = resampling_tasks(
             self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
         )
-        runs = iter(self._run("samples", [task for tasks in repeated for task in tasks]))
-        samples = [[next(runs) for _ in tasks] for tasks in repeated]
+        samples: list[list[Run]] = [[] for _ in repeated]
+        unsettled = list(range(len(repeated)))
+        for tasks in zip(*repeated, strict=True):
+            runs = self._run("samples", [tasks[s] for s in unsettled])
+            for s, run in zip(unsettled, runs, strict=True):
+                samples[s].append(run)
+            unsettled = [s for s in unsettled if not all_came_back(views, samples[s])]
+            if not unsettled:
+                break
         return [view_stability(view, samples, self.Z) for view in views]
 
     def _keep(self, study: Study) -> None:

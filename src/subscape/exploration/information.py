@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 from subscape.core.types import IntArray
 from subscape.measures.labels.partitions import homogeneity_score, normalized_mutual_info_score
 
+#: Cells of a table of two groupings that are counted without looking for those that are taken.
+MOST_CELLS = 1 << 16
+
 
 def canonical(labels: NDArray[Any]) -> IntArray:
     """Labels renumbered by first appearance, noise kept: equal for equal groupings.
@@ -89,4 +92,27 @@ def novelty(labels: NDArray[Any], known: NDArray[Any]) -> float:
     1.0
     """
     # Rows in no cluster are a group here, too.
-    return float(np.clip(1.0 - homogeneity_score(labels, known, noise="cluster"), 0.0, 1.0))
+    labels, known = np.asarray(labels), np.asarray(known)
+    if _are_few(labels) and _are_few(known):
+        pure = _purity(labels, known)
+    else:
+        pure = homogeneity_score(labels, known, noise="cluster")
+    return min(max(1.0 - pure, 0.0), 1.0)
+
+
+def _purity(labels: IntArray, known: IntArray) -> float:
+    """:func:`homogeneity_score` of whole numbers from -1 on, which need not be looked through."""
+    n = len(labels)
+    width = int(known.max(initial=-1)) + 2
+    if (int(labels.max(initial=-1)) + 2) * width > MOST_CELLS:
+        return homogeneity_score(labels, known, noise="cluster")
+    table = np.bincount((labels + 1) * width + (known + 1)).astype(np.float64)
+    table = np.append(table, np.zeros(-len(table) % width)).reshape(-1, width)
+    own = table.sum(axis=1)
+    own = own[own > 0]
+    whole = float((own / n * np.log(n / own)).sum())
+    if not whole > 0:
+        return 1.0
+    rows = table[table > 0]
+    among = np.broadcast_to(table.sum(axis=0), table.shape)[table > 0]
+    return max(0.0, 1.0 - float((rows / n * np.log(among / rows)).sum()) / whole)

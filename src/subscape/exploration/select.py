@@ -95,7 +95,7 @@ def choose_views(
         rows = np.linspace(0, len(scorer.Z) - 1, MOST_ROWS).astype(np.intp)
     members = [None] * len(labels) if memberships is None else [m[:, rows] for m in memberships]
     groupings = list(zip([each[rows] for each in labels], members, strict=True))
-    search = _Search(scorer.like(scorer.Z[rows]), groupings, [each[rows] for each in known])
+    search = _Search(scorer.on_rows(rows), groupings, [each[rows] for each in known])
     return search.ordered(search.improved(search.extended(())))
 
 
@@ -108,6 +108,14 @@ class _Search:
         self.known = np.zeros(len(scorer.Z), dtype=np.int64)
         for given in known:
             self.known = joint_labels(self.known, given)
+        self._fresh: dict[tuple[int, frozenset[int]], float] = {}
+        self._seen: dict[tuple[int, frozenset[int]], Separation] = {}
+        self._gains: dict[tuple[int, frozenset[int]], float] = {}
+        #: The last one is kept: many groupings in a row are scored in the same rest.
+        self._rest: tuple[frozenset[int], GroupingScorer] | None = None
+        #: The same for what others tell, and pairs of which one is a finer version of the other.
+        self._joint: tuple[frozenset[int], IntArray] | None = None
+        self._is_finer: dict[tuple[int, int], bool] = {}
         self.groupings = groupings
         self.labels = [labels for labels, _ in groupings]
         self.told = [scorer(*each) for each in groupings]
@@ -117,10 +125,6 @@ class _Search:
         self.places = [int(i) for i in order if scores[i] > 0]
         self.places = [i for i in self.places if not self.is_overdone(i)]
         self.cost = LEAST_RATE * float(scores.max(initial=0.0))
-        self._fresh: dict[tuple[int, frozenset[int]], float] = {}
-        self._seen: dict[tuple[int, frozenset[int]], Separation] = {}
-        #: The last one is kept: many groupings in a row are scored in the same rest.
-        self._rest: tuple[frozenset[int], GroupingScorer] | None = None
 
     def is_overdone(self, place: int) -> bool:
         """Whether a coarser grouping is far clearer than what this one adds to it."""
@@ -133,7 +137,7 @@ class _Search:
             if (
                 more > 0
                 and is_less_clear(fine.gain - coarse.gain, more, coarse)
-                and novelty(self.labels[other], self.labels[place]) <= SLACK
+                and self.is_finer(place, other)
             ):
                 return True
         return False
@@ -157,6 +161,15 @@ class _Search:
         spread within them. As much as chance may blur a grouping, at the level of all claims, is
         made up for, if by its labels it is as good as independent of the others.
         """
+        others = frozenset(others)
+        if over_hump:
+            return self._gain(place, others, over_hump=True)
+        key = (place, others)
+        if key not in self._gains:
+            self._gains[key] = self._gain(place, others, over_hump=False)
+        return self._gains[key]
+
+    def _gain(self, place: int, others: frozenset[int], *, over_hump: bool) -> float:
         found, whole = self.scored(place, others), self.told[place]
         if not over_hump:
             found, whole = over_normal(found), self.whole[place]
@@ -181,12 +194,15 @@ class _Search:
 
     def fresh(self, place: int, others: Iterable[int]) -> float:
         """Share of what a grouping tells that others, and what is known, don't."""
-        key = (place, frozenset(others))
+        others = frozenset(others)
+        key = (place, others)
         if key not in self._fresh:
-            joint = self.known
-            for other in sorted(key[1]):
-                joint = joint_labels(joint, self.labels[other])
-            self._fresh[key] = novelty(self.labels[place], joint)
+            if self._joint is None or self._joint[0] != others:
+                joint = self.known
+                for other in sorted(others):
+                    joint = joint_labels(joint, self.labels[other])
+                self._joint = others, joint
+            self._fresh[key] = novelty(self.labels[place], self._joint[1])
         return self._fresh[key]
 
     def candidates(self, chosen: Sequence[int]) -> list[int]:
@@ -207,9 +223,14 @@ class _Search:
 
         Its coarser levels are shown with it.
         """
-        return [
-            j for j in chosen if j != place and novelty(self.labels[j], self.labels[place]) <= SLACK
-        ]
+        return [j for j in chosen if j != place and self.is_finer(place, j)]
+
+    def is_finer(self, place: int, other: int) -> bool:
+        """Whether a grouping tells nearly all that another one does."""
+        key = (place, other)
+        if key not in self._is_finer:
+            self._is_finer[key] = novelty(self.labels[other], self.labels[place]) <= SLACK
+        return self._is_finer[key]
 
     def clarity(self, place: int, others: Sequence[int]) -> float:
         """How clearly a grouping stands out, in the table and without others, and how new it is."""

@@ -37,7 +37,10 @@ LEAST_ENTROPY = float(np.log(2))
 #: Nats per row that are lost if one even stretch is told as several normal clouds (the halves of a
 #: normal cloud lose 0.19). A grouping is better than no grouping as far as it loses less.
 SLICED = 0.5 * float(np.log(2 * np.pi * np.e / 12))
-#: Clusters with a smaller share of the rows, or fewer rows, count as noise.
+#: What groupings leave of a table is held, because it is asked for again: so many of these tables,
+#: with so many numbers in all.
+MOST_RESTS = 64
+MOST_HELD = 4_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -337,8 +340,15 @@ class GroupingScorer:
             self._keep_telling(float(np.square(centred).sum()))
         self.Y, self._white = whitened(self.Z)
         self._known: dict[bytes, Separation] = {}
+        self._on_rows: tuple[str | bytes, GroupingScorer] | None = None
+        #: What groupings leave of the table: the same rests are asked for again and again.
+        self._rests: dict[tuple[bytes, ...], GroupingScorer] = {}
         #: Pairs of groupings, by name, and whether the first one slices clusters of the second.
         self.sliced: dict[tuple[bytes, bytes], bool] = {}
+        #: Groupings by name, and what is left of them when slices are merged.
+        self.merged: dict[bytes, IntArray] = {}
+        #: Groupings without clusters that are too small, how many are left, and their names.
+        self.earnest: dict[bytes, tuple[IntArray, int, bytes]] = {}
 
     def _keep_telling(self, total: float) -> None:
         """Leave the last principal directions out, which together hold little of the variance."""
@@ -347,14 +357,27 @@ class GroupingScorer:
         self.directions = self.directions[:, :kept]
         self.Z = np.ascontiguousarray(self.Z[:, :kept])
 
+    def on_rows(self, rows: slice | IndexArray) -> GroupingScorer:
+        """A scorer of this kind for some rows of the directions; the last one is kept."""
+        name = repr(rows) if isinstance(rows, slice) else rows.tobytes()
+        if self._on_rows is None or self._on_rows[0] != name:
+            self._on_rows = name, self.like(self.Z[rows])
+        return self._on_rows[1]
+
     def like(self, Z: FloatArray) -> GroupingScorer:
         """A scorer of this kind for another table."""
         return GroupingScorer(Z, all_directions=True)
 
     def rest(self, groupings: Sequence[Grouping]) -> GroupingScorer:
         """A scorer of what groupings leave of the table."""
-        bases = (self.directions.T @ self(*grouping).basis for grouping in groupings)
-        return GroupingScorer(project_out(self.Z, *bases), all_directions=True)
+        key = tuple(np.ascontiguousarray(labels).tobytes() for labels, _ in groupings)
+        known = self._rests
+        if key not in known:
+            while known and len(known) >= min(MOST_RESTS, MOST_HELD // max(self.Z.size, 1)):
+                known.pop(next(iter(known)))
+            bases = (self.directions.T @ self(*grouping).basis for grouping in groupings)
+            known[key] = GroupingScorer(project_out(self.Z, *bases), all_directions=True)
+        return known[key]
 
     def __call__(self, labels: NDArray[Any], memberships: BoolArray | None = None) -> Separation:
         """Separation of the clusters that these labels name; -1 is noise.

@@ -47,11 +47,13 @@ def merged_slices(scorer: GroupingScorer, labels: IntArray) -> IntArray:
     >>> len(np.unique(sliced)), len(np.unique(merged_slices(GroupingScorer(Z), sliced)))
     (3, 2)
     """
-    while True:
+    # Searches end in the same groupings again and again.
+    known, name = scorer.merged, _name(labels)
+    if name not in known:
         merged = _merged_once(scorer, labels)
-        if merged is labels:
-            return labels
-        labels = merged  # fewer clusters are told apart in fewer directions
+        # Fewer clusters are told apart in fewer directions.
+        known[name] = labels if merged is labels else merged_slices(scorer, merged)
+    return known[name]
 
 
 def _merged_once(scorer: GroupingScorer, labels: IntArray) -> IntArray:
@@ -60,11 +62,13 @@ def _merged_once(scorer: GroupingScorer, labels: IntArray) -> IntArray:
         return labels
     found = separations(scorer.Y, labels[None], n_groups)
     seen = np.ascontiguousarray(found.seen[0])
-    parts = {k: np.flatnonzero(labels == k) for k in range(n_groups)}
+    order = np.argsort(labels, kind="stable")
+    parts = dict(enumerate(np.split(order, np.cumsum(np.bincount(labels))[:-1])))
     cost = {k: _cost(seen, rows) for k, rows in parts.items()}
+    lies = {k: _moments(seen[rows]) for k, rows in parts.items()}
     joint: dict[tuple[int, int], tuple[float, float]] = {}
     while len(parts) > 2:
-        for pair in _near(seen, parts):
+        for pair in _near(lies):
             if pair not in joint:
                 i, j = pair
                 together = _cost(seen, np.concatenate([parts[i], parts[j]]))
@@ -75,6 +79,8 @@ def _merged_once(scorer: GroupingScorer, labels: IntArray) -> IntArray:
             break
         parts[i] = np.concatenate([parts[i], parts.pop(j)])
         cost[i] = together
+        lies[i] = _moments(seen[parts[i]])
+        del lies[j]
         joint = {pair: each for pair, each in joint.items() if not {i, j} & set(pair)}
     if len(parts) == n_groups:
         return labels
@@ -105,11 +111,11 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
     >>> is_sliced(GroupingScorer(Z), sliced, [two]), is_sliced(GroupingScorer(Z), two, [sliced])
     (True, False)
     """
-    groups, n_clusters = in_earnest(labels)
-    coarser = [one for one, k in map(in_earnest, others) if 1 < k < n_clusters]
+    groups, n_clusters, name = _told_apart(scorer, labels)
+    every = [_told_apart(scorer, one) for one in others]
     # The same groupings are compared after every step of a search.
-    known, name = scorer.sliced, _name(groups)
-    pairs = {(name, _name(one)): one for one in coarser}
+    known = scorer.sliced
+    pairs = {(name, other): one for one, k, other in every if 1 < k < n_clusters}
     todo = {pair: one for pair, one in pairs.items() if pair not in known}
     if todo and not any(known.get(pair, False) for pair in pairs):
         seen = separations(scorer.Y, groups[None], int(groups.max()) + 1).seen[0]
@@ -122,6 +128,15 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
             if known[pair]:
                 break
     return any(known.get(pair, False) for pair in pairs)
+
+
+def _told_apart(scorer: GroupingScorer, labels: IntArray) -> tuple[IntArray, int, bytes]:
+    """Groups in earnest, how many are clusters, and their name."""
+    key = np.asarray(labels).tobytes()
+    if key not in scorer.earnest:
+        groups, n_clusters = in_earnest(labels)
+        scorer.earnest[key] = groups, n_clusters, _name(groups)
+    return scorer.earnest[key]
 
 
 def _name(labels: IntArray) -> bytes:
@@ -153,17 +168,27 @@ def _told(first: int, second: int, n_rows: int) -> float:
     return float(parts + 0.5 * np.log(n_rows))
 
 
-def _near(seen: FloatArray, parts: dict[int, IntArray]) -> list[tuple[int, int]]:
+def _moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Centre and variances of rows."""
+    centre = rows.mean(axis=0)
+    return centre, np.square(rows - centre).mean(axis=0)
+
+
+def _near(lies: dict[int, tuple[FloatArray, FloatArray]]) -> list[tuple[int, int]]:
     """Pairs of clusters next to each other."""
-    names = list(parts)
-    centres = np.array([seen[rows].mean(axis=0) for rows in parts.values()])
-    spreads = np.array([seen[rows].var(axis=0) for rows in parts.values()])
+    names = list(lies)
+    centres = np.array([centre for centre, _ in lies.values()])
+    spreads = np.array([spread for _, spread in lies.values()])
     scale = spreads[:, None] + spreads + SMALLEST_SPREAD**2
     away = (np.square(centres[:, None] - centres) / scale).sum(axis=2)
     np.fill_diagonal(away, np.inf)
     close = np.argsort(away, axis=1, kind="stable")[:, : min(NEIGHBOURS, len(names) - 1)]
-    pairs = {tuple(sorted((names[i], names[int(j)]))) for i in range(len(names)) for j in close[i]}
-    return sorted(pairs)  # type: ignore[arg-type]
+    pairs = {
+        (names[i], names[j]) if names[i] < names[j] else (names[j], names[i])
+        for i, near in enumerate(close.tolist())
+        for j in near
+    }
+    return sorted(pairs)
 
 
 def _cost(seen: FloatArray, rows: IntArray) -> float:

@@ -2,6 +2,28 @@
 """Compiled twin of graph.py: rows joined one link after the other."""
 
 import numpy as np
+from libc.math cimport INFINITY
+
+
+def highest_levels(
+    const Py_ssize_t[:, :] links, const Py_ssize_t[:] border, const double[:] levels,
+    Py_ssize_t n_rows
+):
+    cdef Py_ssize_t i, j, row, link, number = 0
+    highest = np.full(n_rows, -np.inf)
+    cdef double[::1] found = highest
+    with nogil:
+        for i in range(border.shape[0]):
+            link = border[i]
+            for j in range(2):
+                row = links[link, j]
+                if levels[link] > found[row]:
+                    found[row] = levels[link]
+        for row in range(n_rows):
+            if found[row] > -INFINITY:
+                found[number] = found[row]
+                number += 1
+    return highest[:number]
 
 
 def connected_parts(const Py_ssize_t[:, :] links, Py_ssize_t n_rows):

@@ -312,8 +312,11 @@ def spread_ties(table: FloatArray) -> FloatArray:
     spread = table
     rng = np.random.default_rng(0)
     for j, column in enumerate(table.T):
+        ordered = np.sort(column)
+        if (ordered[1:] > ordered[:-1]).all():
+            continue  # mostly, and known for less than which values there are
         values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
-        if len(values) == len(column) or len(values) < 2:
+        if len(values) < 2:
             continue
         gaps = np.diff(values)
         half = np.minimum(gaps, np.median(gaps)) / 2
@@ -323,6 +326,24 @@ def spread_ties(table: FloatArray) -> FloatArray:
             spread = table.copy()
         spread[:, j] = np.where(counts[inverse] > 1, column + shift, column)
     return spread
+
+
+@compiled("_graph")
+def highest_levels(
+    links: IndexArray, border: IndexArray, levels: FloatArray, n_rows: int
+) -> FloatArray:
+    """For each row at an end of some links, in order, the highest level of these.
+
+    >>> highest_levels(np.array([[0, 3], [1, 3]]), np.array([0, 1]), np.array([2.0, 5.0]), 5)
+    array([2., 5., 5.])
+    """
+    border = border[np.argsort(levels[border], kind="stable")]
+    # Later ones, which are higher, stay.
+    first, second = np.full((2, n_rows), -np.inf)
+    first[links[border, 0]] = levels[border]
+    second[links[border, 1]] = levels[border]
+    highest = np.maximum(first, second)
+    return highest[highest > -np.inf]
 
 
 @compiled("_graph")

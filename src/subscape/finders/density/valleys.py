@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray
 
-from .graph import DensityGraph, Field, density_graph, scales
+from .graph import DensityGraph, Field, density_graph, highest_levels, scales
 
 __all__ = ["HillMerge", "Merged", "Pass", "Valleys", "merge_without_valley", "valley_score"]
 
@@ -245,9 +246,15 @@ def threshold(graph: DensityGraph, field: Field, length: float) -> float:
     """
     cells = max(graph.n_rows / field.k, 2.0)
     lowest = np.sqrt(2 * np.log(cells) / np.clip(length, 1.0, LONGEST))
-    ends = (ALONG_CURVES, IN_CLOUDS)
-    factor = max(np.interp(graph.dims, DIMS, ends), np.interp(graph.fullness, FULLNESS, ends))
+    factor = _factor(graph.dims, graph.fullness)
     return float(factor * (SORTED + lowest) / np.sqrt(field.k))
+
+
+@lru_cache(maxsize=64)
+def _factor(dims: float, fullness: float) -> float:
+    """Chance valleys of rows of that dimension, compared with those along curves."""
+    ends = (ALONG_CURVES, IN_CLOUDS)
+    return float(max(np.interp(dims, DIMS, ends), np.interp(fullness, FULLNESS, ends)))
 
 
 def _looked_at(
@@ -337,15 +344,7 @@ class DensityGroups:
     def valley(self, field: Field, border: IndexArray) -> tuple[float, float]:
         """Level of the pass across a border, and the length of the valley in neighbourhoods."""
         # Each row on the border by its highest link.
-        levels = field.links[border]
-        order = np.argsort(levels)
-        ends = self.graph.links[border[order]]
-        highest = np.full(self.graph.n_rows, -np.inf)
-        highest[ends[:, 0]] = levels[order]  # later ones, which are higher, stay
-        other = np.full(self.graph.n_rows, -np.inf)
-        other[ends[:, 1]] = levels[order]
-        highest = np.maximum(highest, other)
-        levels = highest[highest > -np.inf]
+        levels = highest_levels(self.graph.links, border, field.links, self.graph.n_rows)
         return _upper(levels), max(1.0, len(levels) / (2 * self.graph.n_near))
 
     def merge(self, fields: Sequence[Field], enough: float = 1.0) -> tuple[HillMerge, ...]:

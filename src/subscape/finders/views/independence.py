@@ -8,6 +8,8 @@ components that still depend on each other belong to the same view.
 
 from __future__ import annotations
 
+import hashlib
+from threading import Lock
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +30,11 @@ ROWS_PER_CELL, MOST_BINS = 10, 6
 DEPENDENT = 6.0
 #: What long tails count beside flatness: their kurtosis has no upper bound.
 TAIL_WEIGHT = 1 / 3
+#: Components of the last tables are kept, unless these are large: the same rows are searched for
+#: several numbers of views and clusters, one after the other.
+MOST_TABLES, MOST_CELLS = 8, 1 << 20
+_LAST: dict[bytes, list[Components]] = {}
+_LOCK = Lock()
 
 
 class Components(NamedTuple):
@@ -46,7 +53,30 @@ class Components(NamedTuple):
 def components_by_depth(X: NDArray[np.floating]) -> list[Components]:
     """Independent components among few, more and many directions of largest variance."""
     p = X.shape[1]
-    return [independent_components(X, depth) for depth in sorted({min(p, d) for d in DEPTHS})]
+    table = np.asarray(X, dtype=np.float64)
+    name = b""
+    if table.size <= MOST_CELLS:
+        told = hashlib.blake2b(table.tobytes(), digest_size=16)
+        # Products of the same numbers in another order of memory may differ in last bits.
+        told.update(repr((table.shape, table.strides)).encode())
+        name = told.digest()
+        with _LOCK:
+            if name in _LAST:
+                return _LAST[name]
+    axes = principal_axes(table)
+    found = [_components(table, *axes, depth) for depth in sorted({min(p, d) for d in DEPTHS})]
+    if name:
+        with _LOCK:
+            while len(_LAST) >= MOST_TABLES:
+                _LAST.pop(next(iter(_LAST)))
+            _LAST[name] = found
+    return found
+
+
+def principal_axes(table: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Variances of a centred table, rising, and the directions that have them."""
+    variances, axes = np.linalg.eigh(table.T @ table / len(table))
+    return variances, axes
 
 
 def independent_components(X: NDArray[np.floating], depth: int = DEPTHS[-1]) -> Components:
@@ -70,9 +100,14 @@ def independent_components(X: NDArray[np.floating], depth: int = DEPTHS[-1]) -> 
     >>> np.allclose(strongest, [0.8, 0.6], atol=0.05)
     True
     """
-    n = len(X)
     table = np.asarray(X, dtype=np.float64)
-    variances, axes = np.linalg.eigh(table.T @ table / n)
+    return _components(table, *principal_axes(table), depth)
+
+
+def _components(
+    table: FloatArray, variances: FloatArray, axes: FloatArray, depth: int
+) -> Components:
+    n = len(table)
     keep = np.flatnonzero(variances > 1e-10 * max(variances[-1], 0.0))[-depth:]
     roots, axes = np.sqrt(variances[keep]), axes[:, keep]
     white = table @ (axes / roots)
