@@ -4,12 +4,14 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtri
 from sklearn.metrics import adjusted_rand_score
 
 from subscape.exploration import ideas, shapes
 from subscape.exploration.competition import merged_ideas
+from subscape.exploration.exploration import Exploration
 from subscape.exploration.ideas import as_levels, find_classes, line_view
 from subscape.exploration.preparation import prepare
 from subscape.exploration.study import as_table
@@ -207,3 +209,17 @@ def test_of_valleys_and_gaps_that_come_back_alike_the_surer_ones_count(monkeypat
     seen = shapes.standardised(table)
     assert shapes._chosen(seen, best, 1e-3, 1e-6, rng).by == "gaps"
     assert shapes._chosen(seen, best, 1e-6, 1e-3, rng).by == "valleys"
+
+
+def test_a_feature_of_many_levels_is_one_column_that_holds_levels():
+    # Four numbers beside one column of twelve names: clouds are shown, not classes.
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], 50)
+    numbers = rng.normal(size=(150, 4)) + 6 * truth[:, None]
+    names = np.array(list("abcdefghijkl"))[rng.integers(0, 12, 150)]
+    frame = pd.DataFrame(numbers).add_prefix("x").assign(name=names, other=names[::-1])
+    job = Exploration(as_table(frame), effort="quick", progress=False)
+    assert len(job.ready.few_valued) == 24 and job.X.shape[1] == 28
+    assert job._share_of_levels() == pytest.approx(2 / 6)
+    alone = Exploration(as_table(pd.DataFrame(numbers)), effort="quick", progress=False)
+    assert alone._share_of_levels() == 0.0

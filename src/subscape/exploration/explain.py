@@ -304,8 +304,8 @@ def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray)
     about each cluster.
     """
     shape = (len(information), ready.n_features)
-    unknown = [np.full(shape, np.nan) for _ in range(2)]
-    found = FeatureEvidence(np.ones(shape), np.ones(shape), *unknown, {})
+    low, high = np.full(shape, np.nan), np.full(shape, np.nan)
+    found = FeatureEvidence(np.ones(shape), np.ones(shape), low, high, {})
     numbers, sizes = np.unique(labels[labels >= 0], return_counts=True)
     if len(numbers) < 2 or sizes.min() < FEWEST_TESTED:
         return found
@@ -322,8 +322,8 @@ def feature_evidence(ready: Prepared, labels: IntArray, information: FloatArray)
             found.q_value[k, feature] = min(1.0, tested.q_value[row, j] / share)
             found.low[k, feature] = tested.low[row, j]
             found.high[k, feature] = tested.high[row, j]
-            levels = ready.recipes[columns[j]].levels or ()
-            if len(levels) == 1:
+            levels = ready.recipes[columns[j]].levels
+            if levels is not None and len(levels) == 1:
                 interval = float(tested.low[row, j]), float(tested.high[row, j])
                 found.of_levels[k, int(feature), levels[0]] = interval
     return found

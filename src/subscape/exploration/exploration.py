@@ -545,7 +545,7 @@ class Exploration:
         self._by_line(outcome, found)
         n_ideas = 1 + len(found)
         outcome = [replace(one, n_ideas=n_ideas) for one in outcome]
-        few_valued = len(self.ready.few_valued) / self.X.shape[1]
+        few_valued = self._share_of_levels()
         samples = row_samples(len(self.X), self.plan.effort, self.plan.seed)
         for idea in found:
             if idea is None:
@@ -560,6 +560,11 @@ class Exploration:
             new = AssessedView(view, chance, steady, idea, n_ideas, idea.note)
             outcome = merged_ideas(outcome, new, self.X, few_valued)
         return outcome
+
+    def _share_of_levels(self) -> float:
+        """Share of the features searched that hold few values; a feature may have many columns."""
+        origin = self.ready.origin
+        return len(np.unique(origin[self.ready.few_valued])) / len(np.unique(origin))
 
     def _with_nested(self, outcome: list[AssessedView]) -> list[AssessedView]:
         """The views, with clusters of the sure ones replaced by groups that they hold."""

@@ -212,7 +212,7 @@ def visit_all(
     )
     tasks = _PlacedTasks(graph)
     carried = Carried((visit, build()))
-    here = places or [None] * len(stretches)
+    here: Sequence[str | None] = places or [None] * len(stretches)
     how: dict[str | None, Any] = dict.fromkeys(here, carried)
     if getsizeof(carried) > WITH_EACH_CALL:
         for j, place in enumerate(how):
