@@ -533,7 +533,7 @@ def test_what_a_tree_is_made_of(job, monkeypatch):
         assert gain(np.array([0, 1, 2, -1])) == 0.5 and told.pop() == [2, 0, 1, -1]
     job.scorer = BoxScorer(job.scorer)
     make(job, one, SECOND, order)
-    assert asked.pop()[5] is False
+    assert asked.pop()[5] is True
 
 
 def test_views_of_other_ideas_and_small_clusters(job):

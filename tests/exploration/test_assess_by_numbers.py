@@ -362,7 +362,7 @@ def drawn(monkeypatch):
             yield NullScores(score, score + 0.5, score - 0.25)
 
     monkeypatch.setattr(assess, "in_order", in_order)
-    monkeypatch.setattr(assess, "_seen_curve", lambda X, basis, numbers, seed: None)
+    monkeypatch.setattr(assess, "seen_curve", lambda X, basis, numbers, seed: None)
     return SimpleNamespace(calls=calls, outcomes=outcomes)
 
 
@@ -432,7 +432,7 @@ def test_clear_scores_need_no_more_tables(drawn):
     assert len(found.maxima) > 10
 
 
-@pytest.mark.parametrize(("effort", "most"), [("quick", 20), ("normal", 40), ("thorough", 60)])
+@pytest.mark.parametrize(("effort", "most"), [("quick", 40), ("normal", 40), ("thorough", 60)])
 def test_close_p_values_are_worth_more_tables(drawn, monkeypatch, effort, most):
     X = np.random.default_rng(0).normal(size=(60, 2))
     for name in ("is_clear", "is_beaten"):
@@ -513,7 +513,7 @@ def test_tables_along_a_curve_are_drawn_where_one_is_seen(drawn, monkeypatch, se
         asked.append(given)
         return seen
 
-    monkeypatch.setattr(assess, "_seen_curve", look)
+    monkeypatch.setattr(assess, "seen_curve", look)
     drawn.outcomes[kind] = 7.0
     found, *_ = chance(X, 10, basis=basis, numbers=[2, 3])
     assert asked[0][1] is basis and asked[0][2:] == ([2, 3], 3)
@@ -550,31 +550,31 @@ def test_where_a_curve_is_looked_for(monkeypatch):
     X = np.random.default_rng(0).normal(size=(50, 3))
     two, one = np.eye(3)[:, :2], np.eye(3)[:, :1]
     asked = looks(monkeypatch, ["ring"])
-    assert assess._seen_curve(X, two, (2, 3), 7) == "ring in the table"
+    assert assess.seen_curve(X, two, (2, 3), 7) == "ring in the table"
     assert len(asked) == 1 and asked[0][0] is X and asked[0][1:] == ((2, 3), 7)
     asked = looks(monkeypatch, [None, "curve"])
-    assert assess._seen_curve(X, two, (2, 3), 7) == "curve in the view"
+    assert assess.seen_curve(X, two, (2, 3), 7) == "curve in the view"
     np.testing.assert_array_equal(asked[1][0], X[:, :2])
     assert asked[1][1:] == ((2, 3), 7)
     asked = looks(monkeypatch, [None, None])
-    assert assess._seen_curve(X, two, (2,), 7) is None
-    assert assess._seen_curve(X[:, :1], None, (2,), 7) is None
+    assert assess.seen_curve(X, two, (2,), 7) is None
+    assert assess.seen_curve(X[:, :1], None, (2,), 7) is None
     asked = looks(monkeypatch, [None, "ring"])
-    assert assess._seen_curve(X, one, (2, 3), 7) == "ring in a plane through the view"
+    assert assess.seen_curve(X, one, (2, 3), 7) == "ring in a plane through the view"
     np.testing.assert_allclose(asked[1][0], X @ assess.plane_of(X, one))
     assert asked[1][1:] == ((2, 3), 7)
     looks(monkeypatch, [None, None])
-    assert assess._seen_curve(X, one, (2,), 7) is None
+    assert assess.seen_curve(X, one, (2,), 7) is None
     # A view in all directions is the table; one line of two columns lies in no other plane.
     looks(monkeypatch, [None])
-    assert assess._seen_curve(X, np.eye(3), (2,), 7) is None
+    assert assess.seen_curve(X, np.eye(3), (2,), 7) is None
     looks(monkeypatch, [None])
-    assert assess._seen_curve(X[:, :2], np.eye(2)[:, :1], (2,), 7) is None
+    assert assess.seen_curve(X[:, :2], np.eye(2)[:, :1], (2,), 7) is None
     looks(monkeypatch, [None])
-    assert assess._seen_curve(X, None, (2,), 7) is None
+    assert assess.seen_curve(X, None, (2,), 7) is None
     # One column alone is not looked at, but a view of it may be.
     asked = looks(monkeypatch, [])
-    assert assess._seen_curve(X[:, :1], np.eye(1), (2,), 7) is None
+    assert assess.seen_curve(X[:, :1], np.eye(1), (2,), 7) is None
 
 
 def test_the_plane_of_a_line_by_hand():

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 from subscape.core.clustering import SubspaceClustering
 from subscape.exploration import clouds, select, slices
@@ -362,6 +363,7 @@ def chooser(**attributes):
     known = {
         "known": np.zeros(40, int), "given": [], "cost": 0.0, "places": [], "labels": [],
         "told": [], "whole": [], "groupings": [], "_fresh": {}, "_seen": {}, "_rest": None,
+        "_gains": {}, "_joint": None, "_is_finer": {},
     }  # fmt: skip
     for name, value in (known | attributes).items():
         setattr(search, name, value)
@@ -429,20 +431,27 @@ def test_gains_in_what_others_leave():
     left = told(0.5, 1.0, 1.2 + SLICED)
     search.scored = lambda place, others: left
     # The other two together take out five directions of 40 rows.
-    parts = (5 + 2 * np.sqrt(10)) / 40
+    parts = chi2.isf(0.01, 5) / 40
     blurred = 0.5 * np.log1p(3 * parts)
     assert search.gain(0, [1, 2]) == pytest.approx(1.2 + blurred)
     assert search.gain(0, [1, 2], over_hump=True) == pytest.approx(0.5 + 2 * blurred)
+    assert search.gain(0, []) == pytest.approx(1.2)
+    # What is known is not computed again.
     fresh["value"] = 0.8999
+    assert search.gain(0, [1, 2]) == pytest.approx(1.2 + blurred)
+    search._gains.clear()
     assert search.gain(0, [1, 2]) == pytest.approx(1.2)
     assert search.gain(0, [1, 2], over_hump=True) == pytest.approx(0.5)
     left = told(9.0, 1.0, 9.0)
+    search._gains.clear()
     assert search.gain(0, [1, 2]) == 2.0 and search.gain(0, [1, 2], over_hump=True) == 2.5
     fresh["value"] = 0.95
+    search._gains.clear()
     assert search.gain(0, [1, 2]) == 2.0 and search.gain(0, [1, 2], over_hump=True) == 2.5
     # Per nat, and the price of a view.
     left = told(9.0, 1.0, 1.2 + SLICED)
     fresh["value"] = 0.5
+    search._gains.clear()
     assert search.score(0, [1]) == pytest.approx(told(1.2).score)
     search.cost = 0.25
     search.whole[0] = told(2.0, 0.8)
@@ -477,6 +486,7 @@ def test_finer_versions_tell_a_fifth_less_at_most(monkeypatch):
     told = {}
     monkeypatch.setattr(select, "novelty", lambda one, two: told[one, two])
     for new, known in ((0.2, [1]), (0.2001, [])):
+        search._is_finer.clear()
         told.update({("b", "a"): new, ("a", "b"): 9.0})
         assert search.coarser(0, (1,)) == known
 
@@ -594,7 +604,7 @@ def test_of_many_rows_some_are_looked_at(monkeypatch):
     monkeypatch.setattr(select, "_Search", Search)
     for n in (4000, 4001, 9000):
         Z = np.arange(float(n))[:, None]
-        scorer = SimpleNamespace(Z=Z, like=lambda Z: Z)
+        scorer = SimpleNamespace(Z=Z, on_rows=lambda rows, Z=Z: Z[rows])
         labels, known = np.arange(n) % 3, np.arange(n) % 5
         members = np.array([labels == 0, labels == 1])
         found = select.choose_views(scorer, [labels], [known], [members])

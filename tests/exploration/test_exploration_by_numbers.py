@@ -33,10 +33,13 @@ def bare(**attributes):
     known = {
         "time": None, "began": 0.0, "n_jobs": 2, "given": {}, "truth": {}, "seed": 3,
         "rows": np.arange(60), "X": X, "Z": X, "runs": [], "tasks": {}, "candidates": [],
-        "_known": (None, [], []), "chance": None, "_comparing": None, "_reached": None,
+        "_known": (None, [], []), "_agreed": {}, "chance": None, "_comparing": None,
+        "_reached": None,
         "ideas": [], "_on_update": None, "to_come": "", "folder": None, "store": None,
         "journal": Journal(None), "plan": Plan("quick", 3, (60, 4), (), 2, 20),
-        "ready": SimpleNamespace(few_valued=np.zeros(0, int), numeric=np.arange(4), X=X),
+        "ready": SimpleNamespace(
+            few_valued=np.zeros(0, int), numeric=np.arange(4), X=X, origin=np.arange(4)
+        ),
         "progress": SimpleNamespace(tell=lambda *step: None, views=0, rung=lambda name: name),
         "scorers": SimpleNamespace(directions="directions", boxes="boxes"), "scorer": "directions",
     }  # fmt: skip
@@ -292,9 +295,6 @@ def test_views_are_made_once_of_the_candidates(monkeypatch):
         exploration, "group", lambda candidates, far: asked.append(far) or [[0], [1], [2]]
     )
     monkeypatch.setattr(
-        exploration, "consensus_of", lambda candidates, places, scorer: made[places[0]]
-    )
-    monkeypatch.setattr(
         exploration, "is_sliced",
         lambda scorer, labels, others: len(others) == 3 and labels is b.labels,
     )  # fmt: skip
@@ -304,7 +304,10 @@ def test_views_are_made_once_of_the_candidates(monkeypatch):
         return found[::-1]
 
     monkeypatch.setattr(exploration, "ranked", ranked)
-    job = bare(candidates=["x"], given={"g": np.arange(100)}, rows=np.array([4, 7]))
+    job = bare(
+        candidates=["x"], given={"g": np.arange(100)}, rows=np.array([4, 7]),
+        _consensus=lambda places: made[places[0]],
+    )  # fmt: skip
     assert job.views() == [c, a] == job.views()
     assert len(asked) == 2 and asked[0] == ("far", ["x"])
     assert asked[1][:2] == ([a, c], "directions")
@@ -454,6 +457,8 @@ def held(monkeypatch, few=(), scorer=None, turned=False):
         return outcome
 
     monkeypatch.setattr(exploration, "replace_unstable_views", unstable)
+    monkeypatch.setattr(Exploration, "_n_ideas", 2)
+    one = view(score=8.0)
     steady = ViewStability(0.9, np.ones(2), 0.8)
     job = bare(
         ready=SimpleNamespace(few_valued=np.array(few, dtype=int)),
@@ -466,14 +471,18 @@ def held(monkeypatch, few=(), scorer=None, turned=False):
         _again=lambda views: [steady for _ in views],
         _with_ideas=lambda outcome, chance: [*outcome, chance],
         _with_nested=lambda outcome: ["nested", *outcome],
-        _known=(None, ["found"], []), _in_time="in time",
+        _known=(None, [one], []), _in_time="in time",
+        _claimable_first=lambda views, found, chance: asked.append((views, found)) or views,
     )  # fmt: skip
     given = [view(score=4.0), view(score=2.0)]
     outcome = job.tested(given)
     (table, *rest), more = asked[0]
     assert rest == [job.plan, job.journal, job.progress, 2, "in time", job.ready.few_valued]
-    assert more["scores"] == [(2.0, 3.0), (1.0, 3.0)] and more["basis"] == ("seen", 2)
-    assert set(more) == {"boxes", "scores", "basis"}
+    # The views, and what is clearest of all that was found.
+    assert more["scores"] == [(2.0, 3.0), (1.0, 3.0), (4.0, 3.0)] and more["basis"] == ("seen", 2)
+    assert set(more) == {"boxes", "scores", "basis", "n_ideas"} and more["n_ideas"] == 2
+    views, found = asked.pop(1)
+    assert [each.score for each in views] == [2.0, 1.0] and [each.score for each in found] == [4.0]
     first, second, *others = outcome[1:]
     assert outcome[0] == "nested" and others == [CHANCE] and job.chance is CHANCE
     assert (first.view.score, second.view.score) == (2.0, 1.0)
@@ -481,7 +490,7 @@ def held(monkeypatch, few=(), scorer=None, turned=False):
     ((words, told),) = updates
     assert words == "samples of the rows, other ideas of a group"
     assert [one.again for one in told] == [None, None] and told[0].chance is CHANCE
-    assert asked[1] == ([first, second], ["found"], CHANCE, job._again)
+    assert asked[1] == ([first, second], [one], CHANCE, job._again)
     return table, more["boxes"], job
 
 
@@ -622,7 +631,7 @@ def with_ideas(monkeypatch, outcome, found, few=(), **more):
     monkeypatch.setattr(exploration, "returned", lambda idea, X, samples: ("back", len(samples)))
     lines = []
     job = bare(
-        ready=SimpleNamespace(few_valued=np.array(few, dtype=int)),
+        ready=SimpleNamespace(few_valued=np.array(few, dtype=int), origin=np.arange(4)),
         _ideas=lambda outcome: list(found),
         _by_line=lambda outcome, found: lines.append((list(outcome), list(found))),
         **more,
@@ -1011,6 +1020,8 @@ def test_samples_are_handed_to_every_view(monkeypatch):
 
     monkeypatch.setattr(exploration, "resampling_tasks", repeated)
     monkeypatch.setattr(exploration, "view_stability", lambda view, samples, Z: (view, samples, Z))
+    back = []
+    monkeypatch.setattr(exploration, "all_came_back", lambda views, runs: list(runs) in back)
     job = bare(
         _best_tasks=lambda views: ("best", views), Z="Z",
         _run=lambda name, tasks: [(name, task) for task in tasks],
@@ -1018,6 +1029,12 @@ def test_samples_are_handed_to_every_view(monkeypatch):
     samples = [[("samples", "a"), ("samples", "b")], [("samples", "c"), ("samples", "d")]]
     assert job._again(["v", "w"]) == [("v", samples, "Z"), ("w", samples, "Z")]
     assert asked == [(("best", ["v", "w"]), 60, "quick", 3)]
+    # Where all views came back to the row, no other finder is run on that sample.
+    back.append([("samples", "a")])
+    samples = [[("samples", "a")], [("samples", "c"), ("samples", "d")]]
+    assert job._again(["v"]) == [("v", samples, "Z")]
+    back.append([("samples", "c")])
+    assert job._again(["v"]) == [("v", [[("samples", "a")], [("samples", "c")]], "Z")]
 
 
 def test_a_study_is_kept_where_there_is_a_folder():

@@ -91,7 +91,7 @@ def test_when_shapes_are_looked_for(n_rows, n_numbers, n_few, known):
 
 
 def classes(monkeypatch, n_rows=40, n_groups=2, without="tree", seed=6, n_tables=9):
-    asked = SimpleNamespace(tests=[], searches=[])
+    asked = SimpleNamespace(tests=[], searches=[], likeliest=[])
     X = np.random.default_rng(0).normal(size=(n_rows, 3))
     values = np.random.default_rng(1).integers(0, 3, (n_rows, 3)).astype(float)
     monkeypatch.setattr(ideas, "as_levels", lambda table, ready: (values, np.ones(3, bool)))
@@ -125,6 +125,12 @@ def classes(monkeypatch, n_rows=40, n_groups=2, without="tree", seed=6, n_tables
     monkeypatch.setattr(ideas, "best_classes", best)
     monkeypatch.setattr(ideas, "ClassScorer", Scorer)
     monkeypatch.setattr(ideas, "LevelTable", Table)
+
+    def likeliest(table, rows, labels):
+        asked.likeliest.append((table, rows, labels))
+        return np.full(n_rows, 5)
+
+    monkeypatch.setattr(ideas, "likeliest_classes", likeliest)
     found = ideas.find_classes(None, ready_of(X), n_tables=n_tables, seed=seed)
     return found, asked, X, values
 
@@ -155,28 +161,18 @@ def test_classes_as_a_view(monkeypatch):
 
 def test_classes_of_many_rows(monkeypatch):
     found, asked, _, values = classes(monkeypatch, 1000)
-    assert len(asked.tests[0][0]) == 1000 and len(found.labels) == 1000
-    found, asked, X, values = classes(monkeypatch, 1001, n_groups=3)
+    assert len(asked.tests[0][0]) == 1000 and len(found.labels) == 1000 and not asked.likeliest
+    found, asked, _, values = classes(monkeypatch, 1001, n_groups=3)
     rows = np.sort(np.random.default_rng([6, 31]).choice(1001, 1000, replace=False))
     np.testing.assert_array_equal(asked.tests[0][0], values[rows])
-    # The row that is left goes with its nearest one.
-    assert len(found.labels) == 1001
-    (left,) = np.setdiff1d(np.arange(1001), rows)
-    nearest = rows[np.square(X[rows] - X[left]).sum(axis=1).argmin()]
-    known = np.zeros(1001, int)
-    known[rows] = np.arange(1000) % 3
-    known[left] = known[nearest]
-    assert adjusted_rand_score(found.labels, known) == 1.0
-
-
-def test_nearest_labels():
-    X = np.array([[0.0], [1.0], [5.0], [5.0]])
-    assert ideas._nearest_labels(X, np.arange(4), np.array([3, 2, 1, 0])).tolist() == [3, 2, 1, 0]
-    found = ideas._nearest_labels(X, np.array([0, 2]), np.array([7, 8], dtype=np.int32))
-    assert found.tolist() == [7, 7, 8, 8] and found.dtype == np.int64
-    # Rows that were searched keep their labels beside equal ones.
-    found = ideas._nearest_labels(np.zeros((3, 1)), np.array([0, 2]), np.array([7, 8]))
-    assert found[[0, 2]].tolist() == [7, 8]
+    # The row that is left goes to its likeliest class, by those that are known.
+    ((table, given, known),) = asked.likeliest
+    assert table.rows(rows[:1]) == ("part", [rows[0]])
+    np.testing.assert_array_equal(given, rows)
+    np.testing.assert_array_equal(known, np.arange(1000) % 3 + 3)
+    told = np.full(1001, 2)
+    told[rows] = np.arange(1000) % 3
+    assert adjusted_rand_score(found.labels, told) == 1.0
 
 
 # -- shapes and lines -----------------------------------------------------------------------------
@@ -373,8 +369,7 @@ def told(gain, entropy=1.0, basis=None, normal=None):
 def split(monkeypatch):
     """Every cluster holds two halves; what is asked, and how clear they are."""
     said = SimpleNamespace(
-        clearest=[], chance=[], best=[], p=1e-4, reached=(5.0, 5.0), unclear=[], none=[],
-        less=[], groups=2,
+        clearest=[], chance=[], best=[], p=1e-4, reached=(5.0, 5.0), none=[], groups=2,
     )  # fmt: skip
 
     def clearest(X, few, seed, n_groups=0):
@@ -388,10 +383,6 @@ def split(monkeypatch):
         said.best.append((X, seed, few.tolist(), numbers))
         return SimpleNamespace(score=said.reached[0], normal=said.reached[1])
 
-    def less_clear(gain, entropy, coarse):
-        said.less.append((gain, entropy, coarse))
-        return len(said.less) in said.unclear
-
     def chance(part, few, numbers, scores, seen, name):
         said.chance.append((part, few.tolist(), numbers, scores, seen, name))
         return SimpleNamespace(
@@ -401,7 +392,6 @@ def split(monkeypatch):
 
     monkeypatch.setattr(nested, "clearest", clearest)
     monkeypatch.setattr(nested, "best_scores", reached)
-    monkeypatch.setattr(nested, "is_less_clear", less_clear)
     said.chance_of = chance
     return said
 
@@ -488,20 +478,6 @@ def test_columns_without_spread_in_a_cluster_are_left_out(split):
     where = np.array([[0.0, 1.0], [5.0, 5.0], [2.0, 0.0]])
     nested.find_splits(X, labels, np.array([2]), "quick", 0, split.chance_of, where)
     np.testing.assert_allclose(split.chance[0][4], np.linalg.qr(where[[0, 2]])[0])
-
-
-def test_what_is_less_clear_is_not_tested(split):
-    X, labels = table([50, 45])
-    split.unclear = [1]
-    split.none = [3, 4]
-    found, splits = nested.find_splits(X, labels, np.zeros(0, int), "quick", 0, split.chance_of)
-    assert [len(each.rows) for each in splits] == [45]
-    gain, entropy, _ = split.less[0]
-    from subscape.exploration.select import over_normal
-
-    inner = over_normal(told(9.05))
-    assert (gain, entropy) == (pytest.approx(inner.gain), 1.0)
-    assert found[50:].tolist() == [1 + 1 * (i % 2) for i in range(45)]
 
 
 def test_noise_stays_noise_and_numbers_have_no_gaps(split):

@@ -526,7 +526,7 @@ def test_what_finer_valleys_gain_is_told_by_tables_of_every_kind(monkeypatch):
     assert asked[0] == ("points", coarse.labels) and set(gains) == {0.75}
 
 
-def test_less_than_one_in_ten_thousand_is_sure(monkeypatch):
-    for p, known in ((1e-4, False), (0.99e-4, True)):
+def test_less_than_one_in_a_thousand_is_sure(monkeypatch):
+    for p, known in ((1e-3, False), (0.99e-3, True)):
         monkeypatch.setattr(shapes, "_p_values", lambda best, maxima, p=p: (0.5, p))
         assert shapes._is_clear(scores(9.0, 9.0), {"a": LOW}, 10) is known
