@@ -242,6 +242,6 @@ class TestNulls:
 
     def test_groups_are_significant_and_a_cloud_is_not(self):
         X, _ = make_moons(300, noise=0.06, random_state=0)
-        assert valley_test(X, n_null=19, random_state=0).p_value < 0.01
+        assert valley_test(X, n_null=39, random_state=0).p_value < 0.01
         cloud = np.random.default_rng(0).normal(size=(300, 3))
         assert valley_test(cloud, n_null=19, alpha=0.01, random_state=0).p_value > 0.01
