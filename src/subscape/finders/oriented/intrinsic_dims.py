@@ -63,7 +63,7 @@ def bic_scores(values: FloatArray, n: float, p: int, most: int | None = None) ->
 
 
 def many_bic_scores(
-    values: FloatArray, n: FloatArray, p: int, most: int | None = None
+    values: FloatArray, n: FloatArray, p: int, most: int | IntArray | None = None
 ) -> FloatArray:
     """:func:`bic_scores` of many groups, (g, d); infinite where a dimension is too large.
 
@@ -88,7 +88,7 @@ def many_bic_scores(
     return np.asarray(np.where(top > 0, scores, np.where(dims > 0, np.inf, 0.0)))
 
 
-def _allowed(n_values: int, n: FloatArray, p: int, most: int | None) -> IntArray:
+def _allowed(n_values: int, n: FloatArray, p: int, most: int | IntArray | None) -> IntArray:
     """The largest dimension of each group."""
-    largest = min(p - 1 if most is None else min(most, p - 1), n_values)
+    largest = np.minimum(p - 1 if most is None else np.minimum(most, p - 1), n_values)
     return np.maximum(np.minimum(largest, (n - 1) // 2), 0).astype(np.int64)

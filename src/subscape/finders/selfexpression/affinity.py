@@ -50,9 +50,11 @@ def affinity(coefficients: sparse.csr_array, scaled: bool = True) -> sparse.csr_
     """
     weights = sparse.csr_array(abs(coefficients))
     if scaled:
-        largest = weights.max(axis=1).toarray().ravel()
-        factor = np.divide(1.0, largest, out=np.zeros_like(largest), where=largest > 0)
-        weights = sparse.csr_array(sparse.diags_array(factor) @ weights)
+        filled = np.flatnonzero(np.diff(weights.indptr))
+        largest = np.maximum.reduceat(weights.data, weights.indptr[filled]) if len(filled) else 0.0
+        factor = np.zeros(weights.shape[0])
+        factor[filled] = np.divide(1.0, largest, out=np.zeros(len(filled)), where=largest > 0)
+        weights.data *= np.repeat(factor, np.diff(weights.indptr))
     return sparse.csr_array(weights + weights.T)
 
 
@@ -128,12 +130,17 @@ def spectrum(
     extra = regularization * float(degrees.mean())
     total = degrees + extra
     scale = np.divide(1.0, np.sqrt(total), out=np.zeros(n), where=total > 0)
-    normalised = sparse.csr_array(sparse.diags_array(scale) @ weights @ sparse.diags_array(scale))
     everywhere = scale * np.sqrt(extra / n)
     if n <= EXACT_UP_TO or k >= n - 1:
-        dense = normalised.toarray() + np.outer(everywhere, everywhere)
-        values, vectors = eigh(dense, subset_by_index=(n - k, n - 1))
+        dense = scale[:, None] * weights.toarray()
+        dense *= scale
+        dense += np.outer(everywhere, everywhere)
+        values, vectors = eigh(
+            dense, subset_by_index=(n - k, n - 1), overwrite_a=True, check_finite=False
+        )
     else:
+        diagonal = sparse.diags_array(scale)
+        normalised = sparse.csr_array(diagonal @ weights @ diagonal)
 
         def product(v: FloatArray) -> FloatArray:
             return np.asarray(normalised @ v + everywhere * (everywhere @ v))

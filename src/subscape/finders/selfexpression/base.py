@@ -11,6 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
+from scipy.special import xlogy
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +38,7 @@ from .affinity import (
     spectrum,
     visits,
 )
+from .written_flats import groups_on_written_flats
 
 #: Cells of what is computed at a time: rows of a block by all rows that are searched. As many as a
 #: processor's cache holds, or they are fetched from memory again and again.
@@ -127,14 +129,17 @@ class SelfExpressionFinder(SubspaceFinder):
             after = before
             if self.refine:
                 best = self._refined(spreads, start, watch)
-                # Where all rows lie on their flats there is nothing to gain.
-                if not self._is_exact(spreads, best.parts):
-                    other = self._joined_parts(split, nodes.directions, rng, watch)
+                for begin in (self._written_parts, self._joined_parts):
+                    # Where all rows lie on their flats there is nothing to gain.
+                    if self._is_exact(spreads, best.parts):
+                        break
+                    other = begin(split, nodes.directions, rng, watch)
                     if other is not None:
                         end = self._refined(spreads, self._fitted(spreads, nodes, other), watch)
                         best = min(best, end, key=lambda end: end.score)
-                ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
-                after, n_iter = self._everywhere(X, ended, places), best.n_iter
+                if self._says_something(spreads, best):
+                    ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
+                    after, n_iter = self._everywhere(X, ended, places), best.n_iter
             own = after.labels if places is None else after.labels[places]
             self._doubt(on_one_flat(spreads, after._replace(labels=own)))
         return Found(
@@ -206,8 +211,10 @@ class SelfExpressionFinder(SubspaceFinder):
         """One dimension for all flats, so that none of them attracts rows by its size."""
         if self.flat_dim is not None:
             return self.flat_dim
-        dims = [int(each.dim_scores.argmin()) for each in spreads.of(labels)]
-        return max(int(np.median(dims)), 0 if self.affine else 1)
+        dims = sorted(int(each.dim_scores.argmin()) for each in spreads.of(labels))
+        # The median; of two in the middle their mean, rounded down.
+        middle = (dims[(len(dims) - 1) // 2] + dims[len(dims) // 2]) // 2
+        return max(middle, 0 if self.affine else 1)
 
     def _score(self, spreads: Spreads, labels: IndexArray, dim: int) -> float:
         """BIC of the rows around flats of one dimension, labels included; smaller is better."""
@@ -216,6 +223,19 @@ class SelfExpressionFinder(SubspaceFinder):
             total += float(each.dim_scores[min(dim, len(each.dim_scores) - 1)])
             total -= 2.0 * each.size * np.log(max(each.size, 1) / len(labels))
         return total
+
+    def _says_something(self, spreads: Spreads, end: Refined) -> bool:
+        """Whether flats, each of its likeliest dimension, describe rows better (BIC) than one does.
+
+        If not, distances to them don't tell where a row belongs; who expresses whom tells more.
+        """
+        if self._is_exact(spreads, end.parts):
+            return True
+        labels = end.parts.labels
+        apart = sum(float(each.dim_scores.min()) for each in spreads.of(labels))
+        sizes = np.bincount(labels[labels >= 0])
+        apart -= 2.0 * float(xlogy(sizes, sizes / sizes.sum()).sum())
+        return apart < float(spreads.spread(labels >= 0).dim_scores.min())
 
     def _split(
         self,
@@ -239,13 +259,35 @@ class SelfExpressionFinder(SubspaceFinder):
         if not len(kept):
             # No row says anything about another: one after the other, as far as there are groups.
             labels[labels == UNPLACED] = 0
-            return Split(labels, np.ones(1))
+            return Split(labels, np.ones(1), coefficients)
         if len(kept) < m:
             graph = graph[kept][:, kept]
         found = spectrum(graph, max((k or MOST_BY_GAP) + 1, 2), self.regularization, rng)
         number = k or self._by_gap(found.values)
         labels[kept] = parts(found.vectors, number, self.n_init, rng, watch)
-        return Split(labels, found.values[: number + 1], Graph(graph, kept, found, number))
+        graph_of = Graph(graph, kept, found, number)
+        return Split(labels, found.values[: number + 1], coefficients, graph_of)
+
+    def _written_parts(
+        self, split: Split, U: FloatArray, rng: np.random.Generator, watch: Watch
+    ) -> IndexArray | None:
+        """Another way to begin: flats that rows write, those that most rows are near.
+
+        None where there are fewer of them than clusters, or but one cluster to look for.
+        """
+        if split.graph is None or split.graph.number == 1:
+            return None
+        kept = split.graph.kept
+        coefficients = split.coefficients
+        if len(kept) < len(U):
+            coefficients = sparse.csr_array(coefficients[kept][:, kept])
+        other = split.labels.copy()
+        own = rng.spawn(1)[0]  # what is drawn later stays as it is
+        groups = groups_on_written_flats(U[kept], coefficients, split.graph.number, own)
+        if groups.max(initial=-1) + 1 < split.graph.number:
+            return None
+        other[kept] = np.where(groups < 0, UNPLACED, groups)
+        return other
 
     def _joined_parts(
         self, split: Split, U: FloatArray, rng: np.random.Generator, watch: Watch
@@ -344,7 +386,10 @@ class SelfExpressionFinder(SubspaceFinder):
     def _fit_to(self, table: Any) -> None:
         super()._fit_to(table)
         found = self.clustering_.n_clusters
-        self.centres_ = group_means(table, self.labels_, found)
+        if self.affine or not found or (np.asarray(self.flat_dims_) == 0).any():
+            self.centres_ = group_means(table, self.labels_, found)
+        else:
+            self.centres_ = np.zeros((found, table.shape[1]))
         if not self.affine and found:
             # A flat through the origin has the origin for a centre; a point is where it is.
             self.centres_[np.asarray(self.flat_dims_) > 0] = 0.0
@@ -392,6 +437,7 @@ class Split(NamedTuple):
 
     labels: IndexArray
     eigenvalues: FloatArray
+    coefficients: sparse.csr_array
     graph: Graph | None = None
     """None where no row says anything about another."""
 
@@ -620,6 +666,37 @@ class Spread:
         self.dim_scores = bic_scores(values / max(n, 1), n, p, max(n // ROWS_PER_DIMENSION, 1))
         """BIC of the flats that the rows may lie near, by their dimension."""
 
+    @classmethod
+    def many(cls, groups: list[FloatArray], affine: bool) -> list[Spread]:
+        """Of several groups at once.
+
+        >>> import numpy as np
+        >>> from subscape.finders.selfexpression.base import Spread
+        >>> rows = np.random.default_rng(0).normal(size=(9, 2))
+        >>> one, other = Spread.many([rows[:5], rows[5:]], True)
+        >>> other.off(1) == Spread(rows[5:], True).off(1)
+        True
+        """
+        if not groups or min(map(len, groups)) <= groups[0].shape[1]:
+            return [cls(rows, affine) for rows in groups]
+        p = groups[0].shape[1]
+        nothing = np.zeros(p)
+        centres = [rows.mean(axis=0) if affine else nothing for rows in groups]
+        away = [rows - c for rows, c in zip(groups, centres, strict=True)] if affine else groups
+        values, vectors = np.linalg.eigh(np.array([rows.T @ rows for rows in away]))
+        values, vectors = np.maximum(values[:, ::-1], 0.0), vectors[:, :, ::-1]
+        sizes = np.array([len(rows) for rows in groups])
+        most = np.maximum(sizes // ROWS_PER_DIMENSION, 1)
+        scores = many_bic_scores(values / sizes[:, None], sizes, p, most)
+        found = []
+        for k, centre in enumerate(centres):
+            each = cls.__new__(cls)
+            each.size, each._centre, each._rank = len(groups[k]), centre, p
+            each._values, each._basis = values[k], vectors[k]
+            each.dim_scores = scores[k][np.isfinite(scores[k])]
+            found.append(each)
+        return found
+
     def off(self, dim: int) -> float:
         """Summed squared distance of the rows to the flat of this dimension."""
         return float(self._values[dim:].sum())
@@ -640,16 +717,35 @@ class Spreads:
         """Of some rows."""
         return Spread(self.rows[inside], self._affine)
 
+    def renumbered(self, labels: IndexArray) -> list[Spread]:
+        """Of every cluster, where the same ones may be known by other numbers."""
+        for known, found in self._known:
+            order = _other_numbers(known, labels, len(found))
+            if order is not None:
+                return [found[k] for k in order]
+        return self.of(labels)
+
     def of(self, labels: IndexArray) -> list[Spread]:
         """Of every cluster."""
         for known, found in self._known:
             if np.array_equal(known, labels):
                 return found
         number = int(labels.max(initial=-1)) + 1
-        found = [self.spread(labels == k) for k in range(number)]
+        found = Spread.many([self.rows[labels == k] for k in range(number)], self._affine)
         # A round compares what is with what was.
         self._known = [*self._known[-1:], (labels.copy(), found)]
         return found
+
+
+def _other_numbers(known: IndexArray, labels: IndexArray, k: int) -> IndexArray | None:
+    """The number in ``known`` of each cluster of ``labels``; None if they are other clusters."""
+    if not np.array_equal(known < 0, labels < 0) or int(labels.max(initial=-1)) + 1 != k:
+        return None
+    inside = labels >= 0
+    order = np.full(k, -1)
+    order[labels[inside]] = known[inside]
+    same = np.array_equal(order[labels[inside]], known[inside])
+    return order if same and np.array_equal(np.sort(order), np.arange(k)) else None
 
 
 def on_one_flat(spreads: Spreads, found: Parts) -> list[tuple[int, int]]:
@@ -666,7 +762,7 @@ def on_one_flat(spreads: Spreads, found: Parts) -> list[tuple[int, int]]:
     [(0, 1)]
     """
     pairs = []
-    own = spreads.of(found.labels)
+    own = spreads.renumbered(found.labels)
     for (i, first), (j, second) in combinations(enumerate(found.flats), 2):
         # Flats that have most directions in common; others need not be looked at.
         common = np.square(first.basis.T @ second.basis).sum()

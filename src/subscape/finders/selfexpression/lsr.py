@@ -48,7 +48,8 @@ class LSR(SelfExpressionFinder):
         that hang together by themselves are not taken for a flat.
     refine : bool, default=True
         Afterwards rows go to the closest flat and flats of one dimension are fitted anew, as in
-        K flats, as long as that describes the rows better (BIC).
+        K flats, as long as that describes the rows better (BIC); it also begins with flats that
+        rows write, and is kept if flats say more of the rows than one group does.
     n_init : int, default=10
         Starts of the k-means that reads the clusters off the eigenvectors.
     search_rows : int, "auto" or None, default="auto"
