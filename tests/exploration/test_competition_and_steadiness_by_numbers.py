@@ -103,9 +103,11 @@ def test_a_view_beside_others_stands_where_its_p_value_puts_it():
         clouds(np.arange(60) % 7, 0.5, "c"),
     )
     other = np.arange(60) % 5 // 3 + 2 * (np.arange(60) // 30)
-    found = merged([a, b, c], shape(other, 1e-4))
+    found = merged([a, b, c], shape(other, 1e-4, "classes"))
     assert names(found) == ["a", "new", "b", "c"]
-    assert names(merged([a, b, c], shape(other, 1e-5))) == ["a", "new", "b", "c"]
+    assert names(merged([a, b, c], shape(other, 1e-5, "classes"))) == ["a", "new", "b", "c"]
+    # Below .001 p-values don't say which is surer: what lies apart goes first.
+    assert names(merged([a, b, c], shape(other, 0.99e-3))) == ["new", "a", "b", "c"]
     assert names(merged([a, b, c], shape(other, 1e-3))) == ["a", "b", "new", "c"]
     assert names(merged([a, b, c], shape(other, 0.01))) == ["a", "b", "new", "c"]
     assert names(merged([a, b, c], shape(other, 1e-7))) == ["new", "a", "b", "c"]

@@ -409,14 +409,23 @@ def test_evidence_goes_with_its_feature():
     frame, members = told_table()
     shape = (2, 4)
     numbers = np.arange(8.0).reshape(shape) / 100
-    told = explain.FeatureEvidence(numbers, numbers + 0.01, numbers - 3, numbers + 3)
+    names = as_table(frame).feature_names
+    # Of a nominal feature the interval is that of the level that is shown.
+    levels = {level: place for place, level in enumerate(sorted(set(map(str, frame["kind"]))))}
+    kind = names.index("kind")
+    of_levels = {
+        (k, kind, level): (-9.0 - levels[level], 9.0 + k) for k in (0, 1) for level in levels
+    }
+    told = explain.FeatureEvidence(numbers, numbers + 0.01, numbers - 3, numbers + 3, of_levels)
     told.low[0, 0], told.high[1, 0] = np.nan, np.inf
     listed, _, _ = facts_of(frame, members, told)
-    names = as_table(frame).feature_names
     for k in range(2):
         for one in listed[k]:
             j = names.index(one.feature)
             assert (one.p_value, one.q_value) == (numbers[k, j], numbers[k, j] + 0.01)
+            if j == kind:
+                assert (one.effect_low, one.effect_high) == (-9.0 - levels[one.level], 9.0 + k)
+                continue
             assert one.effect_low == (None if (k, j) == (0, 0) else numbers[k, j] - 3)
             assert one.effect_high == (None if (k, j) == (1, 0) else numbers[k, j] + 3)
 
