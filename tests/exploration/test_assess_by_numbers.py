@@ -760,3 +760,15 @@ def test_scores_by_kind_of_table():
 
 def test_a_plan_of_boxes_has_no_other_entries():
     assert all(isinstance(entry, Entry) for entry in assess.box_entries([2]))
+
+
+def test_a_p_value_is_close_with_the_ideas_it_will_be_multiplied_by(drawn, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    for name in ("is_clear", "is_beaten"):
+        monkeypatch.setattr(assess.NullMaxima, name, lambda *given: False)
+    monkeypatch.setattr(assess.NullMaxima, "p_value", lambda *given: 0.002)
+    asked = []
+    monkeypatch.setattr(assess, "_is_close", lambda p: bool(asked.append(p)))
+    chance(X, 20, scores=[(0.2, -0.05)])
+    chance(X, 20, scores=[(0.2, -0.05)], n_ideas=4)
+    assert asked == [0.002, 0.008]
