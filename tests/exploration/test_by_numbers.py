@@ -31,13 +31,14 @@ from subscape.exploration.levels import _near
 from subscape.exploration.nested import Split, split_again
 from subscape.exploration.plan import MOST_CLUSTERS, VIEWS
 from subscape.exploration.preparation import POOLED, prepare
-from subscape.exploration.separation import GroupingScorer, dithered
+from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.shapes import MOST_TOGETHER, _places
 from subscape.exploration.study import as_table
 from subscape.exploration.verdict import _how_sure, paragraphs
 from subscape.tables.table import Table
 from subscape.testing.studies import planted_study
 from subscape.validation.features import feature_tests
+from subscape.validation.unimodality import dithered
 
 
 def test_arrays_take_the_names_that_fit():

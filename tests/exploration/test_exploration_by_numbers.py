@@ -919,6 +919,26 @@ def test_a_view_of_groups_within_groups(monkeypatch):
     assert within(monkeypatch, one, splits=[])[0] is None
 
 
+def test_splits_that_dissolve_are_undone(monkeypatch):
+    one = AssessedView(view(), CHANCE, SimpleNamespace(halves=(), samples=()))
+    given = []
+
+    def last(*each):
+        given.append(each)
+        return each[0][1:]
+
+    monkeypatch.setattr(exploration, "steady_splits", last)
+    found, _, labels, _ = within(monkeypatch, one)
+    ((splits, seen, before, after),) = given
+    assert len(splits) == 2 and seen is labels and before is one.again and after == ("back", 5)
+    known = labels.copy()
+    known[:30] = 0
+    assert found.view.labels.tolist() == known.tolist()
+    assert found.note == "groups within groups: the group of 25 rows is 3 (p = 0.012)"
+    monkeypatch.setattr(exploration, "steady_splits", lambda *each: [])
+    assert within(monkeypatch, one)[0] is None
+
+
 def test_a_view_that_was_less_sure_stays_so(monkeypatch):
     split = [Split(np.arange(30), 2, 1e-6, np.eye(4)[:, 1:2])]
     one = AssessedView(view(), CHANCE, idea=idea(p_value=0.004, finders=("A",)), n_ideas=2)
@@ -980,6 +1000,7 @@ def test_what_is_known_of_samples_is_split_again(monkeypatch):
         halves=((half, np.arange(30) % 3),),
     )  # fmt: skip
     one = AssessedView(view(), CHANCE, steady)
+    monkeypatch.setattr(exploration, "steady_splits", lambda splits, *rest: list(splits))
     found, _, _, job = within(monkeypatch, one)
     given = []
     monkeypatch.setattr(exploration, "split_again", lambda *each: given.append(each))

@@ -472,11 +472,20 @@ def test_columns_without_spread_in_a_cluster_are_left_out(split):
     assert len(split.clearest) == 1 and split.clearest[0][1] == [1]
     np.testing.assert_array_equal(split.clearest[0][0], X[50:][:, [0, 2]])
     np.testing.assert_array_equal(splits[0].basis, [[1.0], [0.0], [0.0]])
-    # Where groups of any shape are seen, in these columns.
-    split.clearest.clear()
-    split.chance.clear()
+
+
+def test_within_groups_of_any_shape_valleys_must_part_what_is_split(split):
+    X, labels = table([50, 300], 3)
+    X[50:, 1] = 2.0
     where = np.array([[0.0, 1.0], [5.0, 5.0], [2.0, 0.0]])
-    nested.find_splits(X, labels, np.array([2]), "quick", 0, split.chance_of, where)
+    split.none = [2, 3, 4]
+    _, splits = nested.find_splits(X, labels, np.array([2]), "quick", 0, split.chance_of, where)
+    # No valley parts the two pieces: nothing is asked of chance.
+    assert splits == [] and not split.chance
+    X[51::2, 0] += 30
+    split.clearest.clear()
+    _, splits = nested.find_splits(X, labels, np.array([2]), "quick", 0, split.chance_of, where)
+    assert [each.n_groups for each in splits] == [2]
     np.testing.assert_allclose(split.chance[0][4], np.linalg.qr(where[[0, 2]])[0])
 
 

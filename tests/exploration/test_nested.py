@@ -9,18 +9,26 @@ from sklearn.metrics import adjusted_rand_score
 
 from subscape.datasets import planted_axes
 from subscape.exploration import explore
-from subscape.exploration.assembly import _merges
-from subscape.exploration.assess import follows_curve
+from subscape.exploration.assembly import _merges, in_reading_order
+from subscape.exploration.assess import ViewStability, follows_curve
 from subscape.exploration.boxes import BoxScorer
 from subscape.exploration.ideas import line_view
 from subscape.exploration.levels import labels_at, merge_tree
-from subscape.exploration.nested import clearest, find_splits, split_again
+from subscape.exploration.nested import (
+    Split,
+    clearest,
+    find_splits,
+    split_again,
+    steady_splits,
+    undone,
+)
 from subscape.exploration.preparation import prepare
 from subscape.exploration.select import choose_views, is_less_clear, over_normal
-from subscape.exploration.separation import GroupingScorer, dithered
+from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.slices import is_sliced, merged_slices
 from subscape.exploration.study import as_table
 from subscape.validation.max_statistic import NullMaxima
+from subscape.validation.unimodality import dithered
 
 NOTHING = np.zeros(0, dtype=np.intp)
 
@@ -220,3 +228,108 @@ def test_boxes_are_merged_into_the_groups_that_lie_together():
     )
     merges = _merges(job, one, inner, np.arange(10))
     assert adjusted_rand_score(labels_at(inner, merges, 4), outer) == 1.0
+
+
+# -- which splits and views go first ---------------------------------------------------------------
+
+
+def found_again(*labels):
+    """What samples of all rows gave, as a ViewStability."""
+    rows = np.arange(len(labels[0]))
+    samples = tuple((rows, np.array(each)) for each in labels)
+    return ViewStability(1.0, np.ones(1), 1.0, samples=samples)
+
+
+def a_split(rows, n_groups=2):
+    return Split(np.array(rows), n_groups, 0.001, np.zeros((2, 1)))
+
+
+def test_a_split_whose_parts_dissolve_is_undone_if_the_whole_comes_back():
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    split = a_split(range(8))
+    before = found_again([0] * 8, [0] * 8)
+    crossed = [0, 1, 0, 1, 0, 1, 0, 1]
+    # Each part shares two rows of six with either half of a sample's: a Jaccard index of 1/3.
+    assert steady_splits([split], labels, before, found_again(crossed, crossed)) == []
+    assert steady_splits([split], labels, before, found_again(labels, labels)) == [split]
+    # 1 and 1/3: the mean over the samples is 2/3, no less than a half.
+    assert steady_splits([split], labels, before, found_again(labels, crossed)) == [split]
+    # 1/3 for the parts, but no more for the whole.
+    scattered = found_again([0, 1, 2, 3, 0, 1, 2, 3])
+    assert steady_splits([split], labels, scattered, found_again(crossed)) == [split]
+    assert steady_splits([split], labels, None, found_again(crossed)) == [split]
+    assert steady_splits([split], labels, before, None) == [split]
+
+
+def test_a_split_within_which_a_steady_one_is_shown_is_shown():
+    labels = np.array([0, 0, 0, 0, 1, 1, 2, 2])
+    outer, inner = a_split(range(8)), a_split([4, 5, 6, 7])
+    before = found_again([0] * 8)
+    after = found_again([0, 3, 4, 5, 1, 1, 2, 2])
+    # The parts of the outer one: 1/4, 1 and 1.
+    assert steady_splits([outer, inner], labels, before, after) == [outer, inner]
+    gone = found_again([0, 3, 4, 5, 1, 2, 1, 2])
+    assert steady_splits([outer, inner], labels, before, gone) == []
+    # The outer parts dissolve together, the inner ones come back.
+    mixed = found_again([3, 4, 5, 6, 1, 1, 2, 7])
+    assert steady_splits([outer, inner], labels, before, mixed) == [outer, inner]
+
+
+def test_undone_splits_leave_noise_and_other_clusters():
+    labels = np.array([-1, 3, 0, 2, 1, 2])
+    assert undone(labels, [a_split([2, 3, 5])]).tolist() == [-1, 2, 0, 0, 1, 0]
+    assert undone(labels, []).tolist() == labels.tolist()
+
+
+def as_assessed(name, p_value, stability=None):
+    again = None if stability is None else SimpleNamespace(stability=stability)
+    return SimpleNamespace(name=name, p_value=p_value, again=again)
+
+
+def test_sure_views_that_come_back_are_read_first():
+    views = [
+        as_assessed("chance", 0.2, 1.0),
+        as_assessed("dissolves", 1e-6, 0.49),
+        as_assessed("pattern", 0.005, 0.5),
+        as_assessed("surer pattern", 0.0009, 0.74),
+        as_assessed("at the limit of sure", 0.001, 0.76),
+        as_assessed("at the level", 0.01, 0.75),
+        as_assessed("not asked", 1e-6),
+        as_assessed("unknown", float("nan"), 0.9),
+    ]
+    assert [one.name for one in in_reading_order(views)] == [
+        "not asked",
+        "at the limit of sure",
+        "at the level",
+        "surer pattern",
+        "pattern",
+        "dissolves",
+        "chance",
+        "unknown",
+    ]
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_moons_that_nearly_touch_are_not_cut_into_pieces(seed):
+    X, truth = make_moons(1000, noise=0.15, random_state=seed)
+    study = explore(X * [2, 6], effort="quick", random_state=0, progress=False)
+    assert study[1].p_value < 0.01 and study[1].n_clusters == 2
+    assert adjusted_rand_score(truth, study[1].labels) > 0.9
+
+
+def test_two_clouds_within_a_group_of_any_shape_are_two():
+    """A disc of two clouds, parted in a further column, beside an arch."""
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, np.pi, 200)
+    arch = 8 * np.column_stack([np.cos(angle), np.sin(angle), np.zeros(200)])
+    disc = np.repeat([[0, 0, -5], [0, 0, 5]], 100, axis=0)
+    X = np.concatenate([arch, disc]) + rng.normal(0, 0.6, (400, 3))
+    labels, splits = find_splits(
+        X, np.repeat([0, 1], 200), NOTHING, "quick", 0, no_chance, np.eye(3)[:, :2]
+    )
+    assert [split.n_groups for split in splits] == [2]
+    assert adjusted_rand_score(np.repeat([0, 1, 2], [200, 100, 100]), labels) > 0.99
+
+
+def no_chance(*args):
+    return NullMaxima((0.0, 0.01, -0.01, 0.0, 0.02, -0.02), ())

@@ -18,7 +18,6 @@ from subscape.exploration.separation import (
     GroupingScorer,
     Separation,
     _blurred,
-    dithered,
     in_earnest,
     largest_step,
     per_nat,
@@ -215,22 +214,6 @@ def test_the_largest_step_is_among_frequent_values():
     least = round(SMALLEST_SHARE * n)
     edge = np.concatenate([np.zeros(500), np.ones(500 - least), np.full(least, 5.0)])
     assert largest_step(edge) == 1.0
-
-
-def test_rounded_values_are_spread_over_what_they_were_rounded_from():
-    values = np.array([0.0, 1.0, 4.0])
-    column = np.repeat(values, [20, 20, 20])
-    spread = dithered(column[:, None] - column.mean())[:, 0]
-    places = np.random.default_rng(0).random((60, 1))[:, 0]
-    low, high = np.array([-0.5, 0.5, 2.5]), np.array([0.5, 2.5, 5.5])
-    which = np.repeat([0, 1, 2], 20)
-    known = low[which] + (high - low)[which] * places
-    np.testing.assert_allclose(spread, known - known.mean(), atol=1e-12)
-    # Half as many values as rows are few, more are not.
-    half = np.repeat(np.arange(30.0), 2)[:, None]
-    assert len(np.unique(dithered(half))) == 60
-    more = np.append(np.repeat(np.arange(29.0), 2), [40.0, 41.0, 42.0])[:, None]
-    assert dithered(more) is more
 
 
 def test_principal_directions_of_tall_and_wide_tables():

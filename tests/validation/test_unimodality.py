@@ -7,6 +7,7 @@ from scipy.optimize import linprog
 from subscape.core.errors import SubscapeError
 from subscape.validation.unimodality import (
     dip_statistic,
+    dithered,
     is_multimodal,
     unimodal_column,
     unimodal_table,
@@ -193,3 +194,19 @@ def test_short_and_constant_columns_have_no_valley():
     assert valley_statistic(np.ones(50)) == -np.inf
     with pytest.raises(SubscapeError, match="one column of finite numbers"):
         valley_statistic([1.0, np.nan, 2.0])
+
+
+def test_rounded_values_are_spread_over_what_they_were_rounded_from():
+    values = np.array([0.0, 1.0, 4.0])
+    column = np.repeat(values, [20, 20, 20])
+    spread = dithered(column[:, None] - column.mean())[:, 0]
+    places = np.random.default_rng(0).random((60, 1))[:, 0]
+    low, high = np.array([-0.5, 0.5, 2.5]), np.array([0.5, 2.5, 5.5])
+    which = np.repeat([0, 1, 2], 20)
+    known = low[which] + (high - low)[which] * places
+    np.testing.assert_allclose(spread, known - known.mean(), atol=1e-12)
+    # Half as many values as rows are few, more are not.
+    half = np.repeat(np.arange(30.0), 2)[:, None]
+    assert len(np.unique(dithered(half))) == 60
+    more = np.append(np.repeat(np.arange(29.0), 2), [40.0, 41.0, 42.0])[:, None]
+    assert dithered(more) is more

@@ -67,3 +67,15 @@ def test_probabilities_between_and_beyond_the_tabled_ones():
         assert dip_p_value((last + further) / 20, 400) == pytest.approx(known)
     between = np.sqrt(PROBABILITIES[0] * PROBABILITIES[1])
     assert dip_p_value((DIPS[0] + DIPS[1]) / 20, 100) == pytest.approx(between)
+
+
+def test_counts_on_a_scale_of_uneven_steps_have_no_valleys_between_them():
+    """The logarithms of 0, 1 and 2 lie farther apart than those of large counts."""
+    rng = np.random.default_rng(0)
+    for seed in range(8):
+        X = rng.normal(size=(300, 4))
+        X[:, 1] = np.log1p(np.floor(rng.exponential(3, 300)))
+        assert split_test(X / X.std(axis=0), seed).p_value > 0.05
+    # Two groups of whole numbers with a wide gap between them are still two.
+    X[:, 1] = np.round(rng.normal(0, 3, 300)) + 30 * (rng.random(300) < 0.4)
+    assert split_test(X / X.std(axis=0), 0).p_value < 1e-3

@@ -10,8 +10,9 @@ import numpy as np
 from scipy import sparse
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
-from subscape.validation.criteria import smallest_cluster
+from subscape.validation.criteria import DISSOLVED, STABLE, smallest_cluster
 from subscape.validation.fitted_tails import Interval
+from subscape.validation.max_statistic import SURE
 
 from .assess import NullMaxima, ViewStability, cluster_scores
 from .boxes import BoxScorer
@@ -96,10 +97,28 @@ class AssessedView:
         return min((len(maxima) for maxima in kinds if maxima), default=0)
 
 
+def in_reading_order(outcome: Sequence[AssessedView]) -> list[AssessedView]:
+    """Views that are more than chance first: of these, those that come back on samples.
+
+    A reader takes the first view for the answer. p-values say that a table has groups, samples say
+    of each view whether it will be seen again. Of those that come back alike, the ones go first of
+    which p-values are as sure as they get; where neither decides, views stay in their order.
+    """
+    return sorted(outcome, key=_doubts)
+
+
+def _doubts(one: AssessedView) -> tuple[int, int, int]:
+    """What speaks against taking a view for the answer, the gravest first."""
+    if not one.p_value <= Study.LEVEL:
+        return (1, 0, 0)
+    stability = float("nan") if one.again is None else one.again.stability
+    dissolves = int(stability < STABLE) + int(stability < DISSOLVED)
+    return (0, dissolves, int(not one.p_value < SURE))
+
+
 def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: bool) -> Study:
     """The study of an exploration."""
-    honest = [o for o in outcome if o.p_value <= Study.LEVEL]
-    ordered = [*honest, *(o for o in outcome if not o.p_value <= Study.LEVEL)]
+    ordered = in_reading_order(outcome)
     shown = rows_shown(job)
     views = tuple(
         make_view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)

@@ -56,7 +56,7 @@ from .ideas import (
 from .information import novelty
 from .journal import Journal
 from .known_groupings import known_groupings
-from .nested import find_splits, split_again
+from .nested import Split, find_splits, split_again, steady_splits, undone
 from .parted_tables import PartedTable, is_parted
 from .plan import MOST_CLUSTERS, Entry, Plan, check_plan, make_plan, seed_of
 from .preparation import Prepared, prepare
@@ -640,6 +640,19 @@ class Exploration:
         )
         if not splits:
             return None
+        finer = self._with_splits(one, table, labels, splits)
+        lasting = steady_splits(splits, labels, one.again, finer.again)
+        if len(lasting) == len(splits):
+            return finer
+        labels = undone(labels, [split for split in splits if split not in lasting])
+        return self._with_splits(one, table, labels, lasting) if lasting else None
+
+    def _with_splits(
+        self, one: AssessedView, table: FloatArray, labels: IntArray, splits: Sequence[Split]
+    ) -> AssessedView:
+        """A view with some of its clusters split."""
+        few_valued = self.ready.few_valued
+        seed = seed_of(self.plan.seed, 19)
         bases = [split.basis for split in splits]
         if table is not self.X:
             bases = [self.scorer.directions @ basis for basis in bases]

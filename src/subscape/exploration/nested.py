@@ -14,12 +14,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from subscape.core.types import FloatArray, IndexArray, IntArray
-from subscape.validation.criteria import SIGNIFICANCE_LEVEL
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.finders.density.valleys import merge_without_valley
+from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL
 from subscape.validation.fitted_tails import Interval
 from subscape.validation.max_statistic import NullMaxima
+from subscape.validation.stability.clusters import best_jaccard
 
-from .assess import best_scores
+from .assess import ViewStability, best_scores
 from .clouds import CloudSearch, ladder
 from .select import choose_views
 from .separation import GroupingScorer, Separation
@@ -99,8 +101,9 @@ def find_splits(
     chance : callable
         See :data:`Chance`.
     where : array of shape (n_columns, d), optional
-        Where groups of any shape are seen: one of them may be a ring or a bent curve there, of
-        which two halves are no groups.
+        Where groups of any shape are seen. One of them may be bent there, and however it is cut,
+        its pieces are no groups: what it holds must be parted by valleys. (Of rings and curves
+        tables without groups are drawn, too.)
 
     Returns
     -------
@@ -125,13 +128,17 @@ def find_splits(
         found = clearest(part, few, seed)
         if found is None:
             continue
+        seen = found.told.basis
+        parts = found.labels
+        if where is not None:
+            seen = np.linalg.qr(where[columns])[0]
+            parts = parted(part, parts, seen, found.told.basis)
+            if not parts.any():
+                continue
         numbers = ladder(len(part), MOST_WITHIN)
         reached = best_scores(part, seed, few, numbers=numbers)
         score = min(found.told.score, reached.score)
         normal = min(found.told.normal_score, reached.normal)
-        seen = found.told.basis
-        if where is not None:
-            seen = np.linalg.qr(where[columns])[0]
         held = chance(part, few, numbers, (score, normal), seen, f"within {number}")
         p_value = min(1.0, most * held.p_value(score, normal))
         interval = held.interval(score, normal).times(most)
@@ -139,13 +146,44 @@ def find_splits(
             continue
         basis = np.zeros((X.shape[1], found.told.basis.shape[1]))
         basis[columns] = found.told.basis
-        groups = [rows[found.labels == k] for k in np.unique(found.labels)]
+        groups = [rows[parts == k] for k in np.unique(parts)]
         splits.append(Split(rows, len(groups), p_value, basis, interval))
         for group in groups[1:]:
             current[group] = current.max() + 1
         queue += groups
     numbers_left, places = np.unique(current, return_inverse=True)
     return places.astype(np.int64) - int(numbers_left[0] < 0), splits
+
+
+def parted(X: FloatArray, labels: IntArray, *bases: FloatArray) -> IntArray:
+    """Groups of rows that valleys of low density part, seen in the span of the bases.
+
+    Parameters
+    ----------
+    X : array of shape (n_rows, n_columns)
+    labels : int array of shape (n_rows,)
+        Groups, some of which may be pieces of one.
+    *bases : arrays of shape (n_columns, d)
+
+    Returns
+    -------
+    int array of shape (n_rows,)
+        From 0 on; 0 throughout where no valley parts any two.
+
+    Examples
+    --------
+    >>> angle = np.random.default_rng(0).uniform(0, np.pi, 300)
+    >>> arch = 5 * np.column_stack([np.cos(angle), np.sin(angle)])
+    >>> thirds = np.digitize(angle, [np.pi / 3, 2 * np.pi / 3])
+    >>> int(parted(arch, thirds, np.eye(2)).max())
+    0
+    >>> gone = thirds != 1
+    >>> np.bincount(parted(arch[gone], thirds[gone], np.eye(2))).tolist()
+    [84, 121]
+    """
+    seen = X @ np.linalg.qr(np.column_stack(bases))[0]
+    merged = merge_without_valley(seen, labels).labels
+    return np.unique(merged, return_inverse=True)[1].ravel().astype(np.int64)
 
 
 def clearest(X: FloatArray, few_valued: IndexArray, seed: int, n_groups: int = 0) -> Within | None:
@@ -203,3 +241,56 @@ def split_again(
         if again is not None:
             own[places] = np.where(again.labels > 0, own.max() + again.labels, own[places])
     return own
+
+
+def steady_splits(
+    splits: Sequence[Split],
+    labels: IntArray,
+    before: ViewStability | None,
+    after: ViewStability | None,
+) -> list[Split]:
+    """The splits that are shown: not those whose parts dissolve, and come back less than the whole.
+
+    A p-value says that some split is there, samples say whether this one is. A split within which
+    another one is shown is shown, too.
+
+    Parameters
+    ----------
+    splits : sequence of Split
+        Each one after those that it lies in.
+    labels : int array of shape (n_rows,)
+        With all of them.
+    before, after : ViewStability or None
+        How the view came back without any of them, and with all.
+    """
+    if before is None or after is None:
+        return list(splits)
+    shown: list[Split] = []
+    for split in reversed(splits):
+        inside = np.zeros(len(labels), dtype=bool)
+        inside[split.rows] = True
+        parts = labels == np.unique(labels[split.rows])[:, None]
+        holds_shown = any(inside[inner.rows].all() for inner in shown)
+        least = min(DISSOLVED, _mean_jaccard(inside[None], before))
+        if holds_shown or _mean_jaccard(parts, after) >= least:
+            shown.insert(0, split)
+    return shown
+
+
+def _mean_jaccard(memberships: BoolArray, found: ViewStability) -> float:
+    """How well clusters come back on samples, in the mean of clusters and samples; else 1."""
+    overlaps = [best_jaccard(memberships[:, rows], labels).mean() for rows, labels in found.samples]
+    return float(np.mean(overlaps)) if overlaps else 1.0
+
+
+def undone(labels: IntArray, splits: Sequence[Split]) -> IntArray:
+    """Labels with the parts of each split as one cluster again.
+
+    >>> undone(np.array([0, 0, 2, 1]), [Split(np.array([0, 1, 2]), 2, 0.0, np.zeros((1, 1)))])
+    array([0, 0, 0, 1])
+    """
+    whole = labels.copy()
+    for split in splits:
+        whole[split.rows] = whole[split.rows].min()
+    numbers, places = np.unique(whole, return_inverse=True)
+    return places.astype(np.int64) - int(numbers[0] < 0)

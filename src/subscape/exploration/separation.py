@@ -14,6 +14,7 @@ from subscape.arrays.backend import compiled
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import SMALLEST_SHARE, smallest_cluster
 from subscape.validation.hump_likelihood import NORMAL, hump_log_likelihood, rows_per_block
+from subscape.validation.unimodality import dithered
 
 #: Labels, and memberships (clusters x rows) where a row may be in several clusters.
 Grouping = tuple[NDArray[Any], BoolArray | None]
@@ -28,8 +29,6 @@ MOST_VARIANCE = 0.95
 RIDGE = 0.005
 #: … but not where the directions themselves are asked for, down to this share of that.
 UNDONE = 0.1
-#: Columns with fewer distinct values than this share of the rows are rounded.
-MOST_DISTINCT = 0.5
 #: Spreads are floored at this share of a direction's own.
 SMALLEST_SPREAD = 0.02
 #: What a grouping in two halves tells; less does not raise the score of a grouping.
@@ -455,33 +454,6 @@ def _blurred(columns: FloatArray) -> FloatArray:
     blurred = columns + steps / np.sqrt(2) * noise
     blurred -= blurred.mean(axis=0)
     return np.asarray(blurred * (columns.std(axis=0) / np.maximum(blurred.std(axis=0), 1e-300)))
-
-
-def dithered(columns: FloatArray) -> FloatArray:
-    """Centred columns with rounded values spread over what they were rounded from.
-
-    A number that was rounded lies anywhere between the middles of the gaps to the next values.
-    Rows of one value are no group because they share it.
-
-    >>> spread = dithered(np.repeat([-1.0, 0.0, 1.0], 50)[:, None])
-    >>> len(np.unique(spread)), np.round(np.ptp(spread) / 3, 1)
-    (150, np.float64(1.0))
-    """
-    places: FloatArray | None = None
-    spread = columns
-    for j in range(columns.shape[1]):
-        values, which = np.unique(columns[:, j], return_inverse=True)
-        if not 1 < len(values) <= MOST_DISTINCT * len(columns):
-            continue
-        if places is None:
-            places = np.random.default_rng(0).random(columns.shape)
-            spread = columns.copy()
-        middles = 0.5 * (values[1:] + values[:-1])
-        # The outermost are as far out as in.
-        low = np.concatenate([[2 * values[0] - middles[0]], middles])
-        high = np.concatenate([middles, [2 * values[-1] - middles[-1]]])
-        spread[:, j] = low[which] + (high - low)[which] * places[:, j]
-    return spread - spread.mean(axis=0) if places is not None else spread
 
 
 def largest_step(column: FloatArray) -> float:

@@ -25,6 +25,8 @@ LEAST_SLOPE = 1.0
 TOPS = 41
 #: Fewer different values than this have no humps.
 FEWEST_VALUES = 3
+#: Columns with fewer different values than this share of the rows are rounded.
+MOST_DISTINCT = 0.5
 
 
 def dip_statistic(column: ArrayLike) -> float:
@@ -243,6 +245,33 @@ def unimodal_table(table: FloatArray) -> FloatArray:
                 smooth = table.copy()
             smooth[rows, j] = unimodal_column(column[rows])
     return smooth
+
+
+def dithered(columns: FloatArray) -> FloatArray:
+    """Centred columns with rounded values spread over what they were rounded from.
+
+    A number that was rounded lies anywhere between the middles of the gaps to the next values.
+    Rows of one value are no group because they share it.
+
+    >>> spread = dithered(np.repeat([-1.0, 0.0, 1.0], 50)[:, None])
+    >>> len(np.unique(spread)), np.round(np.ptp(spread) / 3, 1)
+    (150, np.float64(1.0))
+    """
+    places: FloatArray | None = None
+    spread = columns
+    for j in range(columns.shape[1]):
+        values, which = np.unique(columns[:, j], return_inverse=True)
+        if not 1 < len(values) <= MOST_DISTINCT * len(columns):
+            continue
+        if places is None:
+            places = np.random.default_rng(0).random(columns.shape)
+            spread = columns.copy()
+        middles = 0.5 * (values[1:] + values[:-1])
+        # The outermost are as far out as in.
+        low = np.concatenate([[2 * values[0] - middles[0]], middles])
+        high = np.concatenate([middles, [2 * values[-1] - middles[-1]]])
+        spread[:, j] = low[which] + (high - low)[which] * places[:, j]
+    return spread - spread.mean(axis=0) if places is not None else spread
 
 
 class _Distribution(NamedTuple):

@@ -12,7 +12,7 @@ from subscape.arrays.kmeans_starts import kmeans_labels
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.parallel.seeds import seed_sequence
 
-from .unimodality import dip_statistic
+from .unimodality import dip_statistic, dithered
 
 __all__ = ["SplitTest", "split_test"]
 
@@ -105,8 +105,7 @@ def split_test(X: ArrayLike, random_state: Any = 0) -> SplitTest:
     if n < FEWEST_ROWS:
         return nothing
     rng = np.random.default_rng(seed_sequence(random_state))
-    table = _off_grid(table, rng)
-    seen, axes = _turned(table - table.mean(axis=0))
+    seen, axes = _turned(dithered(table - table.mean(axis=0)))
     if not axes.shape[1]:
         return nothing
     order = rng.permutation(n)
@@ -119,17 +118,6 @@ def split_test(X: ArrayLike, random_state: Any = 0) -> SplitTest:
     place = seen @ line
     labels = (place > _valley(place)).astype(np.int64)
     return SplitTest(min(1.0, 2 * min(found)), axes @ line, labels)
-
-
-def _off_grid(table: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """Values on a grid (whole numbers, grades) spread over its cells: steps are no humps."""
-    spread = table.copy()
-    for j, column in enumerate(table.T):
-        values = np.unique(column)
-        if 1 < len(values) < len(column) / 2:
-            step = float(np.median(np.diff(values)))
-            spread[:, j] += step * (rng.random(len(column)) - 0.5)
-    return spread
 
 
 def _turned(centred: FloatArray) -> tuple[FloatArray, FloatArray]:
