@@ -6,6 +6,7 @@ import csv
 import importlib
 import json
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -43,6 +44,52 @@ def test_tables_are_read_by_the_same_options_everywhere(name):
 @pytest.mark.parametrize("name", [n for n in READ_TABLES if n not in ("predict",)])
 def test_columns_can_be_left_out_everywhere(name):
     assert "--label" in options_of(name)
+
+
+@pytest.mark.parametrize("name", ["explore", "fit", "choose", "validate", "alternatives",
+                                  "consensus"])  # fmt: skip
+def test_a_number_of_clusters_has_one_name_everywhere(name):
+    assert {"-k", "--clusters"} <= options_of(name)
+
+
+def test_k_is_short_for_the_parameter(run, monkeypatch, folder):
+    monkeypatch.chdir(folder)
+    short = told(run("fit", "LAC", "people.csv", "-k", "3", "--json"))
+    long = told(run("fit", "LAC", "people.csv", "-p", "n_clusters=3", "--json"))
+    assert short["clusterings"] == long["clusterings"]
+    assert short["clusterings"][0]["n_clusters"] == 3
+    chosen = told(run("choose", "LAC", "people.csv", "-k", "2:3", "--samples", "2", "--json"))
+    assert {row["n_clusters"] for row in chosen["settings"]} == {2, 3}
+    twice = run("choose", "LAC", "people.csv", "-k", "2:3", "--grid", "n_clusters=2:3")
+    assert twice.exit_code == 2 and "'n_clusters' is given twice" in twice.stderr
+    none = run("fit", "HARP", "people.csv", "-k", "many")
+    assert none.exit_code == 2 and "n_clusters" in none.stderr
+    others = told(run("alternatives", "people.csv", "-k", "3", "--json"))["clusterings"]
+    assert others[0]["n_clusters"] == 3
+
+
+def test_the_folder_of_a_study_gives_its_views(run, monkeypatch, folder):
+    monkeypatch.chdir(folder)
+    study = load_study("study")
+    told_of = told(run("compare", "study#view_1", "study/views/view_1.subscape", "--json"))
+    assert {m["name"]: m["value"] for m in told_of["measures"]}["adjusted_rand_score"] == 1.0
+    matrix = told(run("matrix", "study", "truth.csv", "--json"))
+    assert len(matrix["names"]) == len(study.views) + 1
+    Path("empty").mkdir()
+    refused = run("compare", "empty", "truth.csv")
+    assert refused.exit_code == 2
+    assert "holds neither a study nor a result of ELKI" in refused.stderr
+
+
+@pytest.mark.parametrize("sign", [":", "^", "\x01"])
+def test_a_rare_delimiter_is_proposed_as_it_can_be_typed(run, sign):
+    rows = "".join(sign.join((f"{i}.5", f"{i % 7}", f"{i % 5}")) + "\n" for i in range(30))
+    Path("t.csv").write_text(sign.join("abc") + "\n" + rows)
+    refused = run("explore", "t.csv", "--check")
+    assert refused.exit_code == 2
+    (option,) = re.findall(r"say (--delimiter '.*')", refused.stderr)
+    checked = run("explore", "t.csv", "--check", *shlex.split(option))
+    assert checked.exit_code == 0 and "3 columns" in checked.stderr
 
 
 @pytest.mark.parametrize(

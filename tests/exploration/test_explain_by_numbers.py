@@ -475,16 +475,24 @@ def test_a_thousand_facts_at_most(monkeypatch):
 def test_what_kind_of_fact_comes_first():
     sure, unsure = {"q_value": 0.01}, {"q_value": 0.2}
     absent = {"floor": 0.0, "above": 0.1, "above_elsewhere": 0.5}
-    assert _kind_of_fact(fact(**sure), True) == (False, False)
-    assert _kind_of_fact(fact(**unsure), False) == (True, False)
-    assert _kind_of_fact(fact(**sure, **absent), False) == (False, True)
+    assert _kind_of_fact(fact(**sure), True) == 0
+    assert _kind_of_fact(fact(**unsure), False) == 3
+    assert _kind_of_fact(fact(**sure, **absent), False) == 2
     # Lower is as absent, if most columns have a floor and this one has none.
-    assert _kind_of_fact(fact(**sure, effect=-1.0), True) == (False, True)
-    assert _kind_of_fact(fact(**sure, effect=-1.0), False) == (False, False)
-    assert _kind_of_fact(fact(**sure, effect=0.0), True) == (False, False)
-    assert _kind_of_fact(fact(**sure, effect=1.0), True) == (False, False)
+    assert _kind_of_fact(fact(**sure, effect=-1.0), True) == 2
+    assert _kind_of_fact(fact(**sure, effect=-1.0), False) == 0
+    assert _kind_of_fact(fact(**sure, effect=0.0), True) == 0
+    assert _kind_of_fact(fact(**sure, effect=1.0), True) == 0
     more = absent | {"above": 0.9}
-    assert _kind_of_fact(fact(**sure, **more, effect=-1.0), True) == (False, False)
+    assert _kind_of_fact(fact(**sure, **more, effect=-1.0), True) == 0
+    # What is plainly there stands between what is surely there and what is surely not.
+    plain = {"effect": 0.8, "effect_low": 0.1}
+    assert _kind_of_fact(fact(**unsure, **more, **plain), False) == 1
+    assert _kind_of_fact(fact(**unsure, **plain), True) == 1
+    assert _kind_of_fact(fact(**unsure, **plain), False) == 3
+    assert _kind_of_fact(fact(**unsure, **absent, **plain), True) == 3
+    assert _kind_of_fact(fact(**unsure, **more, effect=0.79, effect_low=0.1), True) == 3
+    assert _kind_of_fact(fact(**unsure, **more, effect=0.8, effect_low=0.0), True) == 3
 
 
 @pytest.mark.parametrize(("floored", "first"), [(1, "down"), (2, "up")])

@@ -86,6 +86,32 @@ def test_planted_markers_come_first(seed):
     assert all(right)
 
 
+def test_planted_markers_come_first_through_the_whole_job():
+    right = 0
+    for seed in range(10):
+        X, groups, own = planted_counts(seed, n_rows=150, n_genes=60, fold=10)
+        study = subscape.explore(cells(X), effort="quick", progress=False)
+        view = max(study.views, key=lambda one: adjusted_rand_score(groups, one.labels))
+        kinds = [np.bincount(groups[view.labels == k]).argmax() for k in range(view.n_clusters)]
+        first = [{fact.feature for fact in listed[:MARKERS]} for listed in view.facts]
+        planted = [{f"g{j}" for j in own[kind]} for kind in kinds]
+        right += first == planted and sorted(kinds) == list(range(GROUPS))
+    assert right >= 9
+
+
+def test_what_a_group_plainly_has_comes_before_what_it_surely_lacks():
+    X, groups, _ = planted_counts(2, n_rows=150, n_genes=60, fold=10)
+    listed = explained(Table.read(cells(X), normalize="auto"), groups)
+    for k in range(GROUPS):
+        has = [not fact.is_absent and (fact.effect or 0) > 0 for fact in listed[k]]
+        sure_or_plain = [
+            fact.is_sure or ((fact.effect or 0) >= 0.8 and fact.effect_low > 0)
+            for fact in listed[k]
+        ]
+        n = sum(a and b for a, b in zip(has, sure_or_plain, strict=True))
+        assert n >= MARKERS and all(has[:n]) and all(sure_or_plain[:n])
+
+
 def test_from_counts_to_markers():
     X, groups, own = planted_counts(0, n_rows=150, n_genes=40, fold=10)
     adata = cells(X)

@@ -204,10 +204,27 @@ def test_running_numbers_are_a_header(write):
     assert table.row_names == ("0", "1")
 
 
+def test_texts_that_come_again_below_are_no_names(write):
+    for text in ("5.1,3.5,setosa\n4.9,3.0,setosa\n6.0,2.9,other\n",
+                 "rep,y,n\nrep,n,y\ndem,y,n\ndem,n,n\n"):  # fmt: skip
+        table = Table.read(write(text))
+        assert table.feature_names == ("x0", "x1", "x2")
+        assert table.n_rows == text.count("\n")
+        assert any("texts that come again below, no names" in note for note in table.notes)
+
+
+def test_names_that_are_levels_by_chance_or_come_again_on_every_page_are_names(write):
+    for text in ("a,b\na,a\nb,b\na,b\nb,a\n", "x,y,z\na,b,1\nb,a,2\nx,y,z\na,a,3\n",
+                 "x\nx\ny\nx\n"):  # fmt: skip
+        table = Table.read(write(text))
+        names = text.partition("\n")[0].split(",")
+        assert [column.name for column in table.schema] == names
+
+
 def test_header_can_be_said(write):
-    path = write("5.1,3.5,setosa\n4.9,3.0,setosa\n6.0,2.9,other\n")
+    path = write("5.1,3.5,first\n4.9,3.0,setosa\n6.0,2.9,other\n")
     guessed = Table.read(path)
-    assert guessed.feature_names == ("5.1", "3.5", "setosa")
+    assert guessed.feature_names == ("5.1", "3.5", "first")
     assert any("header=False" in note for note in guessed.notes)
     told = Table.read(path, header=False)
     assert told.feature_names == ("x0", "x1", "x2")

@@ -559,3 +559,164 @@ def test_a_business_export(tmp_path):
     X = np.log(np.abs(X))
     found = KMeans(3, n_init=5, random_state=0).fit_predict((X - X.mean(0)) / X.std(0))
     assert adjusted_rand_score(export.groups, found) > 0.9
+
+
+# -- what offices and others write, one at a time --------------------------------------------------
+
+
+def test_decimal_commas_in_the_only_column_make_no_second_one(tmp_path):
+    values = [1202.05, 88.5, 2653090.13, 0.75, 13.0, 4.25]
+    cells = [f"{x:,.2f}".translate(str.maketrans(",.", ".,")) for x in values]
+    (tmp_path / "t.csv").write_text("\n".join(["Preis", *cells, ""]))
+    table = Table.read(tmp_path / "t.csv")
+    assert table.roles == {"Preis": "numeric"}
+    np.testing.assert_array_equal(table.values("Preis"), values)
+    # As R writes names of rows without quotes: they run from 1 on.
+    (tmp_path / "t.csv").write_text("x\n1,50\n2,75\n3,20\n4,35\n")
+    table = Table.read(tmp_path / "t.csv")
+    np.testing.assert_array_equal(table.values("x"), [50, 75, 20, 35])
+
+
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_of_two_equal_delimiters_the_one_that_splits_the_header_too(tmp_path, sign):
+    lines = [f"C{i}{sign}{i + 1}\u00a0202,0{i} kr" for i in range(9)]
+    (tmp_path / "t.csv").write_text("\n".join([f"k{sign}kwota", *lines, ""]), "utf-8")
+    table = Table.read(tmp_path / "t.csv")
+    np.testing.assert_allclose(
+        table.values("kwota"), [1000 * (i + 1) + 202 + i / 100 for i in range(9)]
+    )
+
+
+def test_a_head_of_names_and_values_stands_above_the_table(tmp_path):
+    head = "Report;;;\nCreated;01.02.2023;;\nBy;Jo;;\n;;;\n"
+    lines = [f"x{i};{i},5;{i} %;{'AB'[i % 2]}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join([head + "Name;Umsatz;Anteil;Ort", *lines, ""]))
+    table = Table.read(tmp_path / "t.csv")
+    assert table.feature_names == ("Umsatz", "Anteil", "Ort") and table.n_rows == 12
+    assert any("'Report; Created 01.02.2023; By Jo; '" in note for note in table.notes)
+    # Two names over four columns are names, if no better ones stand below.
+    (tmp_path / "t.csv").write_text("a;b;;\n1;2;3;4\n5;6;7;8\n9;1;2;4\n")
+    assert Table.read(tmp_path / "t.csv").feature_names == ("a", "b", "column2", "column3")
+
+
+@pytest.mark.parametrize("end", ["\nSource: office of statistics\nAs of 2023\n",
+                                 "Source: office of statistics,,\nAs of 2023,,\n"])  # fmt: skip
+def test_remarks_below_the_table_are_left_out_and_said(tmp_path, end):
+    lines = [f"x{i % 4},{i},{i / 8}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines, end]))
+    table = Table.read(tmp_path / "t.csv")
+    assert table.n_rows == 12
+    assert any("below the table" in note and "left out" in note for note in table.notes)
+
+
+@pytest.mark.parametrize("last", ["x3", "x3,7", "1 500", '"a sentence\nof two lines"'])
+def test_a_row_that_was_cut_is_no_remark(tmp_path, last):
+    lines = [f"x{i % 4},{i},{i / 8}" for i in range(12)]
+    (tmp_path / "t.csv").write_text("\n".join(["a,b,c", *lines, last, ""]))
+    with pytest.raises(ValueError, match=r"line 1[45]: \d cells? where the first row has 3"):
+        Table.read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    ("cells", "example"),
+    [
+        ([f"~{i * 37}" for i in range(20)], "~"),
+        ([f"<{i}.5" for i in range(20)], "<"),
+        ([f"0.{i:02d}{'*' * (1 + i % 3)}" for i in range(20)], "*"),
+        ([f"{i}.5 ± 0.1" for i in range(20)], "±"),
+        ([f'"=""{i:03d}"""' for i in range(20)], '=""'),
+    ],
+)
+def test_numbers_with_signs_at_them_are_not_used_and_that_is_said(tmp_path, cells, example):
+    table = written(tmp_path, cells)
+    (note,) = table.unused_numeric_notes
+    assert "20 of 20 cells are numbers with other signs at them" in note
+    assert example.replace('""', '"') in note and "in line 2" in note
+
+
+def written(tmp_path, cells):
+    lines = [f"{cell},{i % 7}" for i, cell in enumerate(cells)]
+    (tmp_path / "t.csv").write_text("\n".join(["value,b", *lines, ""]), "utf-8")
+    return Table.read(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"+49 30 {1000000 + 37 * i}" for i in range(20)],
+        [f"10.0.{i}.1" for i in range(20)],
+        [f"2023-Q{1 + i % 4}" for i in range(20)],
+        [("18-25", "26-35", "36-50", "51+")[i % 4] for i in range(20)],
+        [f"#{i}" for i in range(20)],
+    ],
+    ids=["phones", "addresses", "quarters", "ranges", "orders"],
+)
+def test_what_only_has_figures_in_it_is_not_said_to_be_numbers(tmp_path, cells):
+    assert written(tmp_path, cells).unused_numeric_notes == ()
+
+
+def test_a_minus_behind_a_number_is_none_before_a_word(tmp_path):
+    answers = ("1 - never", "2", "3", "4", "5 - always")
+    table = written(tmp_path, [answers[i % 5] for i in range(20)])
+    (note,) = table.unused_numeric_notes
+    assert "12 of 20 cells are numbers, 8 are not: '1 - never', '5 - always'" in note
+    table = written(tmp_path, [f"{i}50- €" for i in range(1, 21)])
+    np.testing.assert_array_equal(table.values("value"), [-(i * 100 + 50) for i in range(1, 21)])
+
+
+def test_wide_signs_are_signs(tmp_path):
+    table = written(tmp_path, [f"\uffe5{i}\uff18\uff10" for i in range(1, 21)])
+    np.testing.assert_array_equal(table.values("value"), [i * 100 + 80 for i in range(1, 21)])
+    assert written(tmp_path, [f"{i}.5\uff05" for i in range(20)]).column("value").unit == "%"
+
+
+@pytest.mark.parametrize(
+    ("cells", "first"),
+    [
+        ([f"2023{1 + i % 12:02d}{1 + i:02d}" for i in range(20)], "2023-01-01"),
+        ([f"2023-{1 + i % 12:02d}" for i in range(20)], "2023-01-01"),
+        ([f"{1 + i % 12}/2023" for i in range(20)], "2023-01-01"),
+        ([("März 2023", "April 2024")[i % 2] for i in range(20)], "2023-03-01"),
+    ],
+    ids=["eight figures", "year-month", "month/year", "names of months"],
+)
+def test_dates_without_signs_and_months(tmp_path, cells, first):
+    table = written(tmp_path, cells)
+    assert table.roles["value"] == "date"
+    assert str(table.values("value")[0])[:10] == first
+    assert any("column 'value'" in note for note in table.notes)
+
+
+def test_eight_figures_that_are_no_days_are_numbers(tmp_path):
+    for cells in (
+        [f"2023{1 + i % 13:02d}{1 + i:02d}" for i in range(20)],  # a thirteenth month
+        ["20230101", "20230102"] * 10,  # too few to tell
+        [f"1{i:02d}/1000" for i in range(20)],
+    ):
+        assert written(tmp_path, cells).roles["value"] != "date"
+    (tmp_path / "t.csv").write_text("d\n" + "".join(f"202301{i:02d}\n" for i in range(1, 20)))
+    assert Table.read(tmp_path / "t.csv").roles == {"d": "date"}
+    assert Table.read(tmp_path / "t.csv", roles={"d": "numeric"}).roles == {"d": "numeric"}
+
+
+def test_hours_and_minutes_by_their_letters(tmp_path):
+    table = written(tmp_path, [f"{i}h {3 * i}m" if i else "45 min" for i in range(20)])
+    np.testing.assert_allclose(
+        table.values("value"), [0.75, *(i + 3 * i / 60 for i in range(1, 20))]
+    )
+    assert written(tmp_path, [f"{i} m" for i in range(20)]).column("value").unit == "m"
+
+
+@pytest.mark.parametrize("name_and_cell", ["a b/2 kg", "a:b/12:30", "a:b:c/10:30:15"])
+def test_one_column_of_numbers_with_blanks_or_colons_is_one(tmp_path, name_and_cell):
+    name, cell = name_and_cell.split("/")
+    (tmp_path / "t.csv").write_text(f"{name}\n" + f"{cell}\n" * 9)
+    assert Table.read(tmp_path / "t.csv").roles == {name: "numeric"}
+
+
+def test_another_delimiter_is_proposed_and_one_that_is_said_is_believed(tmp_path):
+    (tmp_path / "t.csv").write_text("a:b\n" + "".join(f"{i}.5:x{i}\n" for i in range(9)))
+    with pytest.raises(ValueError, match=r"has one column, but each row holds ':' 1 time; say"):
+        Table.read(tmp_path / "t.csv")
+    assert len(Table.read(tmp_path / "t.csv", delimiter=":").schema) == 2
+    assert len(Table.read(tmp_path / "t.csv", delimiter=",").schema) == 1

@@ -92,6 +92,37 @@ def test_merged_cells_are_said(write):
     assert any("unmerge them" in note for note in table.notes)
 
 
+def test_a_merged_title_is_a_title(write):
+    titled = [["Members 2020", *[None] * 5], *ROWS]
+    table = Table.read(write(xlsx({"s": titled}, merged=["A1:F1"])))
+    assert not any("merged" in note for note in table.notes)
+    assert any("'Members 2020'" in note for note in table.notes)
+
+
+def test_typed_numbers_beside_texts_with_decimal_commas(write):
+    rows = [["a", "b"], *([f"{i},5" if i % 2 else i + 0.25, i] for i in range(20))]
+    table = Table.read(write(xlsx({"s": rows})))
+    np.testing.assert_array_equal(
+        table.values("a"), [i + 0.5 if i % 2 else i + 0.25 for i in range(20)]
+    )
+
+
+def test_remarks_below_and_empty_rows_between_are_said(write):
+    rows = [*ROWS, [None] * 6, ["Source: the club", *[None] * 5]]
+    table = Table.read(write(xlsx({"s": rows})))
+    assert table.n_rows == 12
+    assert "1 row below the table left out: 'Source: the club'" in table.notes
+    assert not any("empty rows" in note for note in table.notes)
+    texts = [["a", "b"], *[["x", "y"]] * 5, [None, None], ["c", "d"], *[["u", "v"]] * 5]
+    table = Table.read(write(xlsx({"s": texts})))
+    assert any("below empty rows (row 8) was read as part of the same" in n for n in table.notes)
+
+
+def test_a_sheet_without_names(write):
+    table = Table.read(write(xlsx({"s": [[i, 2.5 * i, "pq"[i % 2]] for i in range(12)]})))
+    assert table.feature_names == ("x0", "x1", "x2") and table.n_rows == 12
+
+
 def test_names_in_two_rows_are_joined(write):
     head = [["who", "2023", None, "2024", None], [None, "sales", "cost", "sales", "cost"]]
     rows = [*head, *([f"p{i}", i, 2 * i, i % 5, i % 3] for i in range(12))]

@@ -37,6 +37,37 @@ def test_one_column_is_named_by_its_valley():
     assert (found.by_others[:, 0] > 0.01).all() and (found.by_valley[:, 0] < 1e-6).all()
 
 
+def test_columns_of_another_grouping_are_not_named():
+    """They have a valley, and medians that lie on either side of it by chance."""
+    named = np.zeros(8)
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        own, other = rng.integers(0, 2, (2, 200))
+        X = rng.normal(size=(200, 8))
+        X[:, :3] += 6 * own[:, None]
+        X[:, 3:6] += 6 * other[:, None]
+        named += (feature_tests(X, own).q_value <= 0.05).any(axis=0)
+    assert named[:3].tolist() == [20, 20, 20]
+    assert named[3:].sum() <= 1
+
+
+def test_counts_that_are_above_zero_by_chance_are_not_named():
+    wrong = right = 0
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        groups = np.arange(240) % 3
+        means = np.where(rng.random(60) < 0.5, 0.7, 2.0) * np.ones((3, 1))
+        means[np.repeat([0, 1, 2], 3), np.arange(9)] = 9.0
+        # Cells of one kind differ, and every one has a library size of its own.
+        size = rng.lognormal(0, 0.4, (240, 1)) * rng.gamma(5, 0.2, (240, 60))
+        X = np.log1p(rng.poisson(means[groups] * size) / size.mean(axis=1, keepdims=True))
+        sure = feature_tests(X, groups).q_value <= 0.05
+        right += int(sure[np.repeat([0, 1, 2], 3), np.arange(9)].sum())
+        wrong += int(sure[:, 9:].sum())
+    assert right == 45
+    assert wrong <= 0.05 * (right + wrong)
+
+
 @pytest.mark.parametrize("kind", ["normal", "factor", "lognormal", "binary", "poisson", "series"])
 def test_tables_without_groups_name_nothing(kind):
     wrong = 0

@@ -10,7 +10,14 @@ import click
 
 from subscape.finders.catalogue import of_role
 
-from .finder_inputs import finder_parameters, read_known, read_matrix, table_options
+from .finder_inputs import (
+    clusters_option,
+    finder_parameters,
+    read_known,
+    read_matrix,
+    table_options,
+    with_clusters_asked,
+)
 from .inputs import of_text
 from .output import columns, facts_of, json_option, print_json
 
@@ -33,6 +40,7 @@ METHODS = of_role("alternative")
               "a limit of similarity.")  # fmt: skip
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the method; may be repeated.")  # fmt: skip
+@clusters_option
 @click.option("-o", "--output", "outputs", multiple=True, type=click.Path(),
               help="Write the alternatives (.subscape, or .csv for labels); may be "
               "repeated.")  # fmt: skip
@@ -47,6 +55,7 @@ def alternatives(
     number: int,
     method: str,
     parameters: tuple[str, ...],
+    clusters: str | None,
     outputs: tuple[str, ...],
     seed: int,
     jobs: int | None,
@@ -71,7 +80,9 @@ def alternatives(
         if Path(output).exists() and not force:
             raise FileExistsError(f"{output} exists; pass --force to replace it")
     finder = METHODS[method].make(n_alternatives=number)
-    finder.set_params(**finder_parameters(finder, parameters, seed, jobs))
+    finder.set_params(
+        **finder_parameters(finder, with_clusters_asked(parameters, clusters), seed, jobs)
+    )
     matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
     known, names = read_known(given, matrix)
     prepared, matrix = matrix.scaled(scale)

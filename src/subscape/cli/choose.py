@@ -15,6 +15,7 @@ from .finder_inputs import (
     read_matrix,
     table_options,
     typed_value,
+    with_clusters_asked,
 )
 from .inputs import of_text, suggestion
 from .output import (
@@ -29,6 +30,7 @@ from .output import (
 
 EXAMPLES = """\b
 Examples:
+  subscape choose PROCLUS data.csv -k 2:10
   subscape choose PROCLUS data.csv --grid n_clusters=2:10 avg_dims=3:12
   subscape choose SSPC data.csv --grid n_clusters=2:10 --by description_length -o best.subscape
   subscape choose KFlats data.csv --grid n_clusters=2,3,5 --grid flat_dim=1:3 --by significance
@@ -45,6 +47,9 @@ HEADINGS = {"stability": "instability"}
 @click.argument("more", nargs=-1, metavar="[NAME=RANGE]...")
 @click.option("--grid", "ranges", multiple=True, metavar="NAME=RANGE",
               help="Values of a parameter to choose from; may be repeated.")  # fmt: skip
+@click.option("-k", "--clusters", metavar="RANGE",
+              help="Numbers of clusters to choose from; the same as --grid n_clusters=RANGE.",
+              )  # fmt: skip
 @click.option("--by", type=click.Choice(["stability", "sre", "description_length", "significance"]),
               default="stability", show_default=True, help="The criterion.")  # fmt: skip
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
@@ -72,6 +77,7 @@ def choose(
     table: str,
     more: tuple[str, ...],
     ranges: tuple[str, ...],
+    clusters: str | None,
     by: str,
     parameters: tuple[str, ...],
     samples: int,
@@ -98,7 +104,7 @@ def choose(
 
     entry = find(algorithm, "finder")
     finder = entry.make()
-    grid = parsed_grid([*ranges, *more], finder.get_params())
+    grid = parsed_grid([*with_clusters_asked(ranges, clusters), *more], finder.get_params())
     if plot is not None and by != "stability":
         raise ValueError("--plot draws the stability over the settings; use it with --by stability")
     check_picture(plot)
@@ -147,7 +153,7 @@ def parsed_grid(given: list[str], known: dict[str, Any]) -> dict[str, list[Any]]
     {'k': [2, 3, 4], 'w': [0.1, 0.2, 0.3], 'how': ['a', 'b']}
     """
     if not given:
-        raise ValueError("say what to choose from, e.g.  --grid n_clusters=2:10")
+        raise ValueError("say what to choose from, e.g.  -k 2:10, or --grid n_clusters=2:10")
     grid = {}
     for text in given:
         name, equals, values = text.partition("=")

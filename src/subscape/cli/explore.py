@@ -65,8 +65,8 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 @click.option("--transpose", is_flag=True, help="Group the columns instead of the rows.")
 @click.option("--search-rows", type=click.IntRange(min=10), default=20_000, show_default=True,
               help="Rows that are searched; all others are put in afterwards.")  # fmt: skip
-@click.option("-k", "--groups", "asked", type=click.IntRange(min=2), metavar="N",
-              help="Also give N groups, whether the table has them or not; marked as asked for.",
+@click.option("-k", "--clusters", "asked", type=click.IntRange(min=2), metavar="N",
+              help="Also give N clusters, whether the table has them or not; marked as asked for.",
               )  # fmt: skip
 @click.option("--levels", is_flag=True,
               help="Put the levels of every view into labels.csv, too: view_1_at_3 and so on.",

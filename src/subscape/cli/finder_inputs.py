@@ -41,6 +41,20 @@ _TABLE_OPTIONS = (
 )
 
 
+clusters_option = click.option(
+    "-k", "--clusters", metavar="N", help="Number of clusters; the same as -p n_clusters=N."
+)
+
+
+def with_clusters_asked(parameters: tuple[str, ...], clusters: str | None) -> tuple[str, ...]:
+    """Parameters typed as NAME=VALUE, with the number of clusters if it was given by ``-k``.
+
+    >>> with_clusters_asked(("n_init=3",), "5"), with_clusters_asked((), None)
+    (('n_init=3', 'n_clusters=5'), ())
+    """
+    return parameters if clusters is None else (*parameters, f"n_clusters={clusters}")
+
+
 def complete_finder(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:
     """Names of finders that begin with what was typed, whatever the case of the letters."""
     from subscape.finders.catalogue import of_role

@@ -11,12 +11,14 @@ import click
 from subscape.core.errors import count
 
 from .finder_inputs import (
+    clusters_option,
     complete_finder,
     finder_parameters,
     given_option,
     read_known,
     read_matrix,
     table_options,
+    with_clusters_asked,
 )
 from .inputs import of_text
 from .output import facts_of, json_option, print_json
@@ -28,7 +30,7 @@ GROUPS = {"views": "several views at once", "alternative": "alternatives to what
 
 EXAMPLES = """\b
 Examples:
-  subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape
+  subscape fit PROCLUS data.csv -k 5 -o result.subscape
   subscape fit PROCLUS data.csv -p n_clusters=5 -p avg_dims=4 --as-published
   subscape fit NrKMeans data.csv -p "n_clusters=(4, 3, 1)" -o views.subscape
   subscape fit MAXIMUS data.csv --given labels.csv -o other.subscape
@@ -40,6 +42,7 @@ Examples:
 @click.argument("table", required=False, type=click.Path())
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the finder; may be repeated.")  # fmt: skip
+@clusters_option
 @click.option("--as-published", is_flag=True,
               help="The algorithm of the paper, without what was added to it.")  # fmt: skip
 @given_option
@@ -56,6 +59,7 @@ def fit(
     algorithm: str | None,
     table: str | None,
     parameters: tuple[str, ...],
+    clusters: str | None,
     as_published: bool,
     given: tuple[str, ...],
     output: str | None,
@@ -91,7 +95,7 @@ def fit(
         if Path(output).exists() and not force:
             raise FileExistsError(f"{output} exists; pass --force to replace it")
     finder = entry.make()
-    chosen = finder_parameters(finder, parameters, seed, jobs)
+    chosen = finder_parameters(finder, with_clusters_asked(parameters, clusters), seed, jobs)
     finder = finder.as_published(**chosen) if as_published else finder.set_params(**chosen)
     matrix = read_matrix(table, id_column, labels, nominal, missing, **of_text(text))
     prepared, matrix = matrix.scaled(scale, entry.kind)

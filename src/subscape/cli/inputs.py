@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -213,6 +214,13 @@ def measure_name(given: str) -> str:
 _NAMES = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "blank": " ", "\\t": "\t"}
 
 
+def _unescaped(sign: str | None) -> str | None:
+    r"""A sign that nobody can type, such as ``\x01``, as messages show it."""
+    if sign is None or not re.fullmatch(r"\\x[0-9a-fA-F]{2}", sign):
+        return sign
+    return chr(int(sign[2:], 16))
+
+
 def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options to a command."""
     for option in (
@@ -265,7 +273,7 @@ def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
 
         extra["limits"] = Limits.lifted()
     return {
-        "delimiter": _NAMES.get(delimiter, delimiter),
+        "delimiter": _NAMES.get(delimiter, _unescaped(delimiter)),
         "encoding": options["encoding"],
         "decimal": options["decimal"],
         "header": False if options["no_header"] else None,

@@ -12,7 +12,15 @@ from click.core import ParameterSource
 from subscape.core.errors import count
 from subscape.validation.criteria import FEWEST_NULL_TABLES, SIGNIFICANCE_LEVEL, STABLE
 
-from .finder_inputs import given_option, read_known, read_matrix, table_options, typed_value
+from .finder_inputs import (
+    clusters_option,
+    given_option,
+    read_known,
+    read_matrix,
+    table_options,
+    typed_value,
+    with_clusters_asked,
+)
 from .inputs import of_text, read_files, suggestion, with_clusters
 from .output import (
     check_picture,
@@ -34,7 +42,7 @@ EXAMPLES = """\b
 Examples:
   subscape fit PROCLUS data.csv -p n_clusters=5 -o result.subscape
   subscape validate result.subscape data.csv
-  subscape validate labels.csv data.csv --finder LAC -p n_clusters=3
+  subscape validate labels.csv data.csv --finder LAC -k 3
   subscape validate views.subscape#view_2 data.csv
 
 The finder of a .subscape file is run again, with its parameters, on samples of the rows and on
@@ -54,6 +62,7 @@ ORIGIN = ("algorithm", "parameters", "reading", "given")
 @click.option("--finder", "name", help="The finder behind the result, if its file does not tell.")
 @click.option("-p", "--parameter", "parameters", multiple=True, metavar="NAME=VALUE",
               help="A parameter of the finder; may be repeated.")  # fmt: skip
+@clusters_option
 @given_option
 @click.option("--samples", type=click.IntRange(0), default=10, show_default=True,
               help="Samples of the rows that are clustered again; 0 for none.")  # fmt: skip
@@ -76,6 +85,7 @@ def validate(
     table: str,
     name: str | None,
     parameters: tuple[str, ...],
+    clusters: str | None,
     given: tuple[str, ...],
     samples: int,
     share: float,
@@ -118,7 +128,8 @@ def validate(
             f"--plot draws one clustering, and {result} has {len(sources)}; say which, such as "
             f"{_title(sources[0], result)}"
         )
-    entry, finder = _finder(sources[0].clustering, name, parameters, samples > 0 or nulls > 0)
+    asked = with_clusters_asked(parameters, clusters)
+    entry, finder = _finder(sources[0].clustering, name, asked, samples > 0 or nulls > 0)
     aligned = [matrix.like(source.clustering, table) for source in sources]
     matrix, clusterings = aligned[0][0], [clustering for _, clustering in aligned]
     if finder is not None:

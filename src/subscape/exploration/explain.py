@@ -30,6 +30,8 @@ SMALLEST_SPREAD = 1e-3
 FALSE_DISCOVERIES = 0.05
 #: Features named in a sentence.
 NAMED = 5
+#: Cohen's word for a difference that nobody overlooks, in standard deviations.
+LARGE_EFFECT = 0.8
 #: Rows of a cluster from which its features can be tested.
 FEWEST_TESTED = 2
 #: Features of a cluster that are tested, the most telling.
@@ -349,8 +351,9 @@ def facts(
 ) -> tuple[tuple[FeatureFact, ...], ...]:
     """Facts about every cluster; features not searched are left out.
 
-    First those that are sure, of them those that the cluster has before those that it lacks, and
-    of these the most telling. At most :data:`MOST_FACTS` for each.
+    First those that are sure, and of these the most telling. Of counts and the like, what a cluster
+    surely or plainly has more of comes before what it surely lacks. At most :data:`MOST_FACTS` for
+    each.
     """
     names = table.feature_names
     numeric = {name: j for j, name in enumerate(table.numeric_names)}
@@ -408,10 +411,19 @@ def facts(
     return tuple(every)
 
 
-def _kind_of_fact(fact: FeatureFact, has_absences: bool) -> tuple[bool, bool]:
-    """What is sure comes first; then, where things may be absent, what the cluster has more of."""
+def _kind_of_fact(fact: FeatureFact, has_absences: bool) -> int:
+    """What is sure comes first, but where things may be absent, what is plainly there does.
+
+    Few columns leave little to hold one of them against, so that a plain marker can stay unsure;
+    that the cluster lacks the markers of all others is sure, and says less.
+    """
     lower = fact.floor is None and fact.effect is not None and fact.effect < 0
-    return not fact.is_sure, fact.is_absent or (has_absences and lower)
+    lacks = fact.is_absent or (has_absences and lower)
+    if fact.is_sure:
+        return 2 if lacks else 0
+    is_plain = (fact.effect or 0.0) >= LARGE_EFFECT and (fact.effect_low or 0.0) > 0
+    has_more = fact.floor is not None or has_absences
+    return 1 if has_more and is_plain and not lacks else 3
 
 
 def _above_floor(column: FloatArray, rows: BoolArray, floor: float, power: int) -> dict[str, Any]:

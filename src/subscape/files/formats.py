@@ -9,6 +9,7 @@ import os
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,9 +74,9 @@ def read_clusterings(
     Parameters
     ----------
     path : path
-        A ``.subscape`` file, labels as text or NPY (one column for each clustering, perhaps after
-        one of row names), an ELKI result (its folder, or all in one text), an OpenSubspace
-        ``.true`` or ``.clu`` file. Text may be gzipped.
+        A ``.subscape`` file, the folder of a study (its views), labels as text or NPY (one column
+        for each clustering, perhaps after one of row names), an ELKI result (its folder, or all in
+        one text), an OpenSubspace ``.true`` or ``.clu`` file. Text may be gzipped.
     shape : (n_rows, n_features), optional
         Size of the table, where the file does not tell; either may be None. Labels know no
         features (without a shape there is one, which every cluster has), cluster lists no rows
@@ -241,6 +242,8 @@ def read_drafts(
 
 
 def _read_folder(folder: Path, limits: Limits) -> list[Draft]:
+    if (folder / "study.json").exists():
+        return _read_study(folder, limits)
     files = sorted(
         (f for f in folder.iterdir() if re.search(r"\.txt(\.gz)?$", f.name)), key=_natural
     )
@@ -248,8 +251,23 @@ def _read_folder(folder: Path, limits: Limits) -> list[Draft]:
     source = str(Path(*folder.parts[-2:]))
     texts = [(f"{folder.name}/{f.name}", _text(f, limits)) for f in files]
     if not any(is_elki(text) for _, text in texts):
-        raise FileFormatError(f"the folder {folder} holds no result of ELKI; give a file")
+        raise FileFormatError(
+            f"the folder {folder} holds neither a study nor a result of ELKI; give a file"
+        )
     return parse_elki(texts, source, limits)
+
+
+def _read_study(folder: Path, limits: Limits) -> list[Draft]:
+    """The views of a study, by their numbers; the last may be one that was asked for."""
+    files = sorted((folder / "views").glob("view_*.subscape"), key=_natural)
+    if not files:
+        raise FileFormatError(f"the study in {folder} has no view: there is nothing to compare")
+    return [
+        # Also of a single view; as a column of labels it is called like that, too.
+        replace(draft, name=file.stem, provenance=draft.provenance | {"column": file.stem})
+        for file in files
+        for draft in _read_file(file, None, "subscape", limits)
+    ]
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:

@@ -25,8 +25,24 @@ _DAY_FIRST = re.compile(
 _MONTH_FIRST = re.compile(
     rf"(?P<m>[^\W\d_]{{3,10}})\.?[\s-]*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[\s,-]+(?P<y>\d{{2,4}}){_TIME}"
 )
+_YEAR = r"(?:1[89]|20)[0-9]{2}"
+#: Months without a day; with a point, 1.2021 would be a number.
+_MONTHLY = re.compile(
+    rf"(?P<y>{_YEAR})[-/](?P<m>[01]?[0-9])|(?P<m2>[01]?[0-9])[-/](?P<y2>{_YEAR})|"
+    rf"(?P<m3>[^\W\d_]{{3,10}})\.?[\s-]+(?P<y3>{_YEAR})"
+)
+#: 20241231: eight figures that are a day of these years.
+_COMPACT = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII)
+#: As many different whole numbers are days by chance in less than one of a million columns.
+ENOUGH_DAYS = 5
 _CLOCK = re.compile(
     r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?\s*([AaPp]\.?[Mm]\.?)?", re.ASCII
+)
+#: Hours, minutes, seconds by their letters; at least one.
+_SPAN = re.compile(
+    r"(?=\d)(?:(\d+)\s*h(?:ours?|rs?|\.)?)?\s*(?:(\d+)\s*m(?:in(?:utes?|s|\.)?)?)?\s*"
+    r"(?:(\d+(?:[.,]\d+)?)\s*s(?:ec(?:onds?|s|\.)?)?)?",
+    re.ASCII | re.IGNORECASE,
 )
 _MONTHS = (
     "jan januar january janvier enero gennaio|feb februar february février fevrier febrero|"
@@ -141,18 +157,69 @@ def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days
     return Days(days, good, best if in_figures else "", bool(unlike), short)
 
 
+def read_months(levels: Sequence[str]) -> tuple[FloatArray, BoolArray]:
+    """Months such as 2024-12, 12/2024 or Dec 2024 as the day on which they begin.
+
+    >>> read_months(["1970-02", "Feb 1970", "13/1970"])[0]
+    array([31., 31., nan])
+    """
+    values = np.full(len(levels), np.nan)
+    for i, text in enumerate(levels):
+        found = _MONTHLY.fullmatch(text)
+        if found is None:
+            continue
+        year = int(found["y"] or found["y2"] or found["y3"])
+        name = (found["m3"] or "").lower()
+        month = _MONTH.get(name, 0) if name else int(found["m"] or found["m2"])
+        if 1 <= month <= 12:
+            values[i] = (datetime(year, month, 1, tzinfo=UTC) - _EPOCH).days
+    return values, ~np.isnan(values)
+
+
+def compact_days(values: FloatArray) -> FloatArray | None:
+    """Whole numbers such as 20241231 as days; None unless all are, and enough of them differ.
+
+    >>> compact_days(np.array([19700101, 19700102, 19700103, 19700104, 19700105, np.nan]))
+    array([ 0.,  1.,  2.,  3.,  4., nan])
+    >>> compact_days(np.array([19700101.0, 20231399])) is None
+    True
+    """
+    present = ~np.isnan(values)
+    different, place = np.unique(values[present], return_inverse=True)
+    if len(different) < ENOUGH_DAYS or different[0] < 19000101 or different[-1] > 20991231:
+        return None
+    days = [
+        parse_day(f"{text[:4]}-{text[4:6]}-{text[6:]}", "ymd")
+        for text in (f"{value:.15g}" for value in different)
+        if _COMPACT.fullmatch(text)
+    ]
+    if len(days) < len(different) or any(day is None for day in days):
+        return None
+    out = np.full(len(values), np.nan)
+    out[present] = np.array(days, dtype=np.float64)[place]
+    return out
+
+
 def _month_in(text: str) -> bool:
     found = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
     return found is not None and found["m"].lower() in _MONTH
 
 
 def read_times(levels: Sequence[str]) -> tuple[FloatArray, BoolArray]:
-    """Times of day and durations such as 7:30 or 12:05:59 pm, in hours; NaN where one is none.
+    """Times of day and durations such as 7:30, 1:15 pm or 1h 30m, in hours; NaN where one is none.
 
-    >>> read_times(["7:30", "1:15 pm", "noon"])[0]
-    array([ 7.5 , 13.25,   nan])
+    Figures with one letter, such as 5 h, are numbers in a unit, unless others have two.
+
+    >>> read_times(["7:30", "1:15 pm", "1h 30m", "noon"])[0]
+    array([ 7.5 , 13.25,  1.5 ,   nan])
     """
     values = np.full(len(levels), np.nan)
+    spans = [_SPAN.fullmatch(text.strip()) for text in levels]
+    if any(found is not None and sum(map(bool, found.groups())) > 1 for found in spans):
+        for i, found in enumerate(spans):
+            if found is not None:
+                h, m, s = (float((part or "0").replace(",", ".")) for part in found.groups())
+                values[i] = h + m / 60 + s / 3600
     for i, text in enumerate(levels):
         found = _CLOCK.fullmatch(text)
         if found is None:

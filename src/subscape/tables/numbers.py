@@ -32,9 +32,16 @@ _TOKEN = re.compile(
     rf"(?P<inside>{_CURRENCY})?\s*(?P<core>{_CORE})\s*(?P<minus>-)?\s*"
     rf"(?P<unit>{_CURRENCY}|{_UNIT})?\s*(?P<close>\))?\s*(?P<after>{_CURRENCY}|{_UNIT})?"
 )
-_SPACES = str.maketrans(
+#: Blanks, signs and figures that mean the same as others: also the wide ones of Chinese, Japanese
+#: and Korean writing.
+_PLAINER = str.maketrans(
     {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "−": "-", "–": "-"}
+    | {"\u3000": " ", "\uffe5": "¥", "\uffe1": "£", "\uffe6": "₩"}
+    | {chr(0xFF01 + i): chr(0x21 + i) for i in range(94)}
 )
+_MONEY = re.compile(_CURRENCY)
+#: Signs before and behind a number that say something of it: about, less than, uncertain, quoted.
+_MARKS = re.compile(r"^[~≈≃<>≤≥=*'\"\\^†‡\s]+|(?:\s*(?:±|\+/-).*|[*'\"^†‡?!+\s]+)$", re.DOTALL)
 _DASHED = re.compile(r"(?<=\d)[.,]-{1,2}")
 _PLAIN = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE | re.ASCII
@@ -117,7 +124,7 @@ def parse_number(text: str) -> Number | None:
     >>> parse_number("seven") is None
     True
     """
-    text = _DASHED.sub("", text.translate(_SPACES).strip())
+    text = _DASHED.sub("", text.translate(_PLAINER).strip())
     found = _TOKEN.fullmatch(text)
     if found is None or bool(found["open"]) != bool(found["close"]):
         return None
@@ -127,8 +134,21 @@ def parse_number(text: str) -> Number | None:
         return None
     if found["open"] and any(signs):
         return None
+    if found["minus"] and units and not _MONEY.fullmatch(units[0]):
+        return None  # 1 - never, 2023-Q2
     unit = units[0].rstrip(".") if units else ""
     return Number(found["core"], bool(found["open"]) or "-" in signs, _SAME.get(unit, unit))
+
+
+def is_marked_number(text: str) -> bool:
+    """Whether a cell is a number but for signs at it, which say more than the number does.
+
+    >>> [is_marked_number(text) for text in ("~1200", "<0.5", "3.1**", "2.0 ± 0.1", "1.2", "1/2")]
+    [True, True, True, True, False, False]
+    """
+    bare = _MARKS.sub("", text.translate(_PLAINER).strip())
+    token = parse_number(bare) if bare and parse_number(text) is None else None
+    return token is not None and any(number_of(token.core, sign) is not None for sign in ".,")
 
 
 def number_of(core: str, decimal: str) -> float | None:

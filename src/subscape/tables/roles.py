@@ -22,6 +22,7 @@ from .columns import (
     through_levels,
     transformed,
 )
+from .dates import compact_days
 from .parts import ColumnOptions, Parts, Wishes
 from .texts import MARKERS, truth_words, understand
 
@@ -229,15 +230,18 @@ def type_column(
         unit = getattr(kind, "unit", "s")
         per_hour = 3600 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
         whole = cells.cast(pa.int32() if kind.bit_width == 32 else pa.int64())
-        return _settle_number(name, _arrow(as_float(whole) / per_hour), habits, "times, in hours")
+        hours = _arrow(as_float(whole) / per_hour)
+        return _settle_number(name, hours, habits, asked, "times, in hours")
     if kinds.is_duration(kind):
         seconds = as_float(cells.cast(pa.duration("ns")).cast(pa.int64())) / 1e9
-        return _settle_number(name, _arrow(seconds), habits, "durations, in seconds")
+        return _settle_number(name, _arrow(seconds), habits, asked, "durations, in seconds")
     if kinds.is_integer(kind) or kinds.is_floating(kind) or kinds.is_decimal(kind):
         cells = _without(cells, missing)
         if asked.transform:
             cells = _arrow(transformed(as_float(cells), asked.transform, name))
-        found = _settle_number(name, cells, habits)
+        found = _settle_number(name, cells, habits, asked)
+        if found.column.kind == "date":
+            return found
         extra = replace(found.column, unit=asked.unit, transform=asked.transform)
         return found._replace(column=extra)
     return _empty(name, len(cells)) if kinds.is_null(kind) else None
@@ -329,7 +333,9 @@ def _settle_text(
         return _settle_days(name, through_levels(codes, found.values), found.note)
     if found.kind == "number":
         values = transformed(through_levels(codes, found.values), asked.transform, name)
-        settled = _settle_number(name, _arrow(values), habits, found.note)
+        settled = _settle_number(name, _arrow(values), habits, asked, found.note)
+        if settled.column.kind == "date":
+            return settled
         column = replace(settled.column, unit=asked.unit or found.unit, transform=asked.transform)
         return settled._replace(column=column)
     words = truth_words(levels, counts)
@@ -409,7 +415,9 @@ def _settle_days(name: str, days: FloatArray, note: str = "") -> TypedColumn:
     return TypedColumn(Column(name, "date", "date", note=note), days)
 
 
-def _settle_number(name: str, cells: Any, habits: Habits, note: str = "") -> TypedColumn:
+def _settle_number(
+    name: str, cells: Any, habits: Habits, asked: ColumnOptions, note: str = ""
+) -> TypedColumn:
     import pyarrow.compute as pc
 
     n_rows = len(cells)
@@ -429,4 +437,10 @@ def _settle_number(name: str, cells: Any, habits: Habits, note: str = "") -> Typ
         if whole and label and len(different) <= min(100, len(present) / 2):
             said = "taken as a label because of its name, not used as a feature"
             return TypedColumn(Column(name, "label", note=said), values)
+    if asked.role in ("", "date") and not (asked.unit or asked.transform):
+        first = as_float(cells.slice(0, 100))  # most columns are told apart by a few cells
+        may_be_days = not (first < 19000101).any() and not (first > 20991231).any()
+        days = compact_days(as_float(cells)) if may_be_days else None
+        if days is not None:
+            return _settle_days(name, days, "figures such as 20241231 read as dates")
     return TypedColumn(Column(name, note=note), cells)

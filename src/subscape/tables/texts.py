@@ -13,8 +13,8 @@ import numpy as np
 from subscape.core.errors import count
 from subscape.core.types import BoolArray, FloatArray, IntArray
 
-from .dates import read_dates, read_times
-from .numbers import ALMOST_ALL, MANY, Numbers, examples, read_numbers
+from .dates import read_dates, read_months, read_times
+from .numbers import ALMOST_ALL, MANY, Numbers, examples, is_marked_number, read_numbers
 from .parts import ColumnOptions
 
 #: Texts that mean "no value" in any column of a text file.
@@ -132,6 +132,12 @@ def understand(
             said += _lost(texts, ~days.good, sizes, "no dates")
             odd = _first(texts, ~days.good)
             return Meaning("date", spread(days.values), note="; ".join(said), culprit=odd)
+        months, are_months = read_months(texts)
+        if sizes[are_months].sum() >= max(enough * total, 1):
+            said = ["months, as the day on which they begin"]
+            said += _lost(texts, ~are_months, sizes, "no months")
+            odd = _first(texts, ~are_months)
+            return Meaning("date", spread(months), note="; ".join(said), culprit=odd)
     hours, are_times = read_times(texts)
     if sizes[are_times].sum() >= ALMOST_ALL * total:
         said = ["times, in hours", *_lost(texts, ~are_times, sizes, "no times")]
@@ -188,6 +194,14 @@ def _as_numbers(
             f"{examples(texts, ~found.good, sizes)}"
         )
         return Meaning("text", _NOTHING, unused=unused, culprit=_first(texts, ~found.good))
+    marked = ~found.good & np.array([is_marked_number(text) for text in texts])
+    n_marked = int(sizes[marked].sum())
+    if n_marked > 1 and n_good + n_marked >= MANY * total:
+        unused = (
+            f"{n_marked} of {count(total, 'cell')} are numbers with other signs at them: "
+            f"{examples(texts, marked, sizes)}; without the signs they are used"
+        )
+        return Meaning("text", _NOTHING, unused=unused, culprit=_first(texts, marked))
     return Meaning("text", _NOTHING)
 
 

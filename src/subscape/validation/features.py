@@ -133,7 +133,10 @@ def feature_tests(
 
     *By a valley.* Between the medians that a cluster and another have in four fifths of the rows,
     the column has fewer of the other rows halfway than around both medians; which is not so where
-    it has one hump (binomial tests). So clusters that are told by one column are not missed.
+    it has one hump (binomial tests). And more of the cluster's rows than of the other's lie on its
+    side of the valley; which is not so in a column with several humps, such as zero and above it
+    in counts, that has nothing to do with the clusters (two shares; the larger p-value counts). So
+    clusters that are told by one column are not missed.
 
     The smaller of both p-values counts, each by its share of the level (Bonferroni).
 
@@ -584,13 +587,20 @@ def _valleys(
     shape: tuple[int, int],
     parts: IndexArray,
 ) -> FloatArray:
-    """P-values for a valley between a cluster and one of the others; the smallest, times these."""
+    """P-values for a valley between a cluster and one of the others; the smallest, times these.
+
+    A valley in the column parts these two only if their rows lie on its two sides: columns of
+    counts have one above 0, and columns of another grouping theirs, whatever the clusters are.
+    """
     n_clusters, n_columns = shape
     there = np.where(present, X, np.nan)
     sizes = np.bincount(groups, minlength=n_clusters)
     fit = np.flatnonzero(sizes[:n_clusters] >= FEWEST_ROWS)
     halfway = np.zeros((n_clusters, n_clusters, n_columns))
     around = np.zeros((n_clusters, n_clusters, n_columns))  # [k, l]: around k, on the way to l
+    # [k, l]: rows of k on the side of k's median, where l's is on the other.
+    beside = np.zeros((n_clusters, n_clusters, n_columns))
+    sizes_there = np.zeros((n_clusters, n_columns))
     for part in range(N_FOLDS):
         rows = parts == part
         medians = np.full((n_clusters, n_columns), np.nan)
@@ -600,7 +610,9 @@ def _valleys(
                 # Missing cells hold the median of all; columns of few values are NaN throughout.
                 medians[k] = np.median(inside, axis=0)
         ordered = np.sort(there[rows], axis=0)
+        seen = {k: there[rows & (groups == k)] for k in fit}
         for place, k in enumerate(fit):
+            sizes_there[k] += (~np.isnan(seen[k])).sum(axis=0)
             for other in fit[place + 1 :]:
                 low = np.minimum(medians[k], medians[other])
                 width = np.abs(medians[k] - medians[other]) / 2
@@ -612,11 +624,29 @@ def _valleys(
                 halfway[other, k] += counts[1]
                 around[k, other] += np.where(k_low, counts[0], counts[2])
                 around[other, k] += np.where(k_low, counts[2], counts[0])
+                for one, another, is_low in ((k, other, k_low), (other, k, ~k_low)):
+                    side = np.where(is_low, seen[one] < low + width, seen[one] > low + width)
+                    beside[one, another] += side.sum(axis=0)
     p = bdtr(halfway, (halfway + around).astype(np.int64), 0.5)
     p = np.where(around > 0, p, 1.0)
-    p = np.maximum(p, p.transpose(1, 0, 2))
+    apart = _apart(beside, sizes_there)
+    p = np.maximum(np.maximum(p, p.transpose(1, 0, 2)), apart)
     p[np.arange(n_clusters), np.arange(n_clusters)] = 1.0
     return np.asarray(np.minimum(1.0, p.min(axis=1) * max(len(fit) - 1, 1)))
+
+
+def _apart(beside: FloatArray, sizes: FloatArray) -> FloatArray:
+    """P-values for two clusters being on either side no oftener than any rows (two shares, z)."""
+    mine = np.broadcast_to(sizes[:, None], beside.shape)
+    theirs = mine.transpose(1, 0, 2)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        here = beside / mine
+        there = 1.0 - beside.transpose(1, 0, 2) / theirs  # of the other, on this side
+        pooled = (beside + theirs - beside.transpose(1, 0, 2)) / (mine + theirs)
+        step = 1.0 / mine + 1.0 / theirs
+        z = (here - there - step / 2) / np.sqrt(pooled * (1 - pooled) * step)
+    p = np.where(np.isfinite(z), ndtr(-z), 1.0)
+    return np.asarray(np.maximum(p, p.transpose(1, 0, 2)))
 
 
 def _n_below(ordered: FloatArray, ends: FloatArray) -> FloatArray:

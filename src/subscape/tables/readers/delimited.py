@@ -16,7 +16,7 @@ from . import dialect
 from .boundary import DEFAULT, Limits, guarded
 from .compression import PIECE, open_bytes, packing_of
 from .dialect import NAMES, counts_as_number, split
-from .layout import Layout, TextOptions, layout
+from .layout import Layout, TextOptions, is_remark, layout
 
 __all__ = ["LineNumbers", "TextOptions", "read_delimited"]
 
@@ -76,6 +76,8 @@ def read_delimited(
                 numeric[int(place[1])] = False
                 if surprises >= MOST_SURPRISES:
                     numeric = [False] * len(numeric)
+            elif not found.end and (end := _remarks_begin(path, found, limits)):
+                found = found._replace(end=end)
             else:
                 raise _ragged(path, found, error, limits) from None
             continue
@@ -215,6 +217,7 @@ def _read_columns(
     path: Path, found: Layout, numeric: Sequence[bool], options: TextOptions, limits: Limits
 ) -> tuple[Layout, list[Any]]:
     odd = found.delimiter == " " or found.has_comments or options.ragged == "pad"
+    odd |= found.end > 0
     if odd or found.longest > LONGEST_FOR_ARROW:
         return _read_rows(path, found, options.ragged == "pad", limits)
     return found, _read_by_arrow(path, found, numeric, limits)
@@ -293,7 +296,25 @@ def _lines(path: Path, found: Layout, limits: Limits) -> Iterator[tuple[int, lis
         for _ in range(found.skip):
             text.readline()
         for line, cells in split(text, found.delimiter, limits):
+            if found.end and found.skip + line >= found.end:
+                return
             yield found.skip + line, cells
+
+
+def _remarks_begin(path: Path, found: Layout, limits: Limits) -> int:
+    """The line from which on there are only remarks, such as the source of the data; else 0."""
+    begin, width = 0, len(found.names)
+    try:
+        for line, cells in _lines(path, found, limits):
+            alone = [cell.strip() for cell in cells if cell.strip()]
+            if begin == 0 and len(cells) == width:
+                continue
+            if width < 3 or len(alone) != 1 or not (begin or is_remark(alone[0])):
+                return 0
+            begin = begin or line
+    except (FileFormatError, UnicodeDecodeError):
+        return 0
+    return begin
 
 
 def _read_rows(path: Path, found: Layout, pad: bool, limits: Limits) -> tuple[Layout, list[Any]]:
@@ -327,6 +348,8 @@ def _read_rows(path: Path, found: Layout, pad: bool, limits: Limits) -> tuple[La
         n += 1
     if "\n" in end:
         _check_quotes(path, found, limits)
+    if found.end:
+        notes.append(f"what stands below the table was left out, from line {found.end} on")
     if short:
         first = ", ".join(map(str, short[:3])) + (", …" if len(short) > 3 else "")
         notes.append(

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 from subscape.core.errors import FileFormatError, SubscapeError, count
 from subscape.tables.columns import is_number
-from subscape.tables.numbers import parse_number
+from subscape.tables.dates import read_times
+from subscape.tables.numbers import number_of, parse_number
 from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from .boundary import DEFAULT, Limits
@@ -20,6 +21,9 @@ from .boundary import DEFAULT, Limits
 #: Delimiters that are recognised; blanks only where nothing else is.
 DELIMITERS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe", " ": "blank"}
+
+#: Delimiters that are only proposed: they are as often part of the cells.
+RARE_DELIMITERS = (":", "^", "~", "!", "\x01", "\x1f")
 
 #: How much of a file is looked at before it is read.
 SAMPLE_BYTES, SAMPLE_ROWS, SAMPLE_CELLS = 1 << 22, 200, 50_000
@@ -143,23 +147,48 @@ def find_delimiter(text: str, complete: bool = True) -> str:
         d: _score([cells for _, cells in sample_rows(text, d, complete)], d) for d in DELIMITERS
     }
     best = max(DELIMITERS, key=fits.__getitem__)
-    if fits[best][2] < 2:
+    if best == "," and _only_decimal_commas(text, complete):
+        return ";"
+    if fits[best][-1] < 2:
         rows = [cells for _, cells in sample_rows(text, " ", complete)]
         if _blank_fits(rows, '\n"' in text):
             return " "
     return best
 
 
-def _score(rows: Sequence[list[str]], delimiter: str) -> tuple[float, float, int]:
-    """How well a delimiter fits: equal widths first, then cells that are numbers, then width."""
+def _score(rows: Sequence[list[str]], delimiter: str) -> tuple[float, float, float, int]:
+    """How well a delimiter fits: equal widths first, then cells that are numbers, then width.
+
+    Nearly equal widths are equal at first, because a title or a torn line proves nothing.
+    """
     if not rows:
-        return (0.0, 0.0, 0)
+        return (0.0, 0.0, 0.0, 0)
     width, times = Counter(map(len, rows)).most_common(1)[0]
     if width == 1:
-        return (0.0, 0.0, 1)
-    cells = [cell for row in rows for cell in row]
+        return (0.0, 0.0, 0.0, 1)
+    # Names are no numbers, and how many there are says nothing of the cells.
+    cells = [cell for row in rows[len(rows) > 1 :] for cell in row]
     numeric = sum(counts_as_number(cell) or _holds_number(cell, delimiter) for cell in cells)
-    return (round(times / len(rows), 1), numeric / len(cells), width)
+    share = times / len(rows)
+    return (round(share, 1), numeric / len(cells), share, width)
+
+
+def _only_decimal_commas(text: str, complete: bool) -> bool:
+    """Whether the lines below a name without a comma are one number each, such as 1.202,05.
+
+    Names of rows that run from 0 or 1 on, as R writes them, make two columns of it.
+    """
+    rows = [cells for _, cells in sample_rows(text, ",", complete)]
+    if len(rows) < 3 or len(rows[0]) != 1 or '"' in text[: 1 << 16]:
+        return False
+    lines = [",".join(cells) for cells in rows[1:]]
+    if any(len(cells) > 2 for cells in rows[1:]) or not any("," in line for line in lines):
+        return False
+    tokens = [parse_number(line) for line in lines if line.strip() not in MARKERS]
+    if not all(token is not None and number_of(token.core, ",") is not None for token in tokens):
+        return False
+    first = [cells[0].strip() for cells in rows[1:]]
+    return all(first != [str(i + k) for i in range(len(first))] for k in (0, 1))
 
 
 def _holds_number(cell: str, delimiter: str) -> bool:
@@ -183,14 +212,24 @@ def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:
 
 
 def check_single_column(rows: Sequence[Row], used: str, name: str) -> None:
-    """Refuse a single column whose cells all hold the same number of another delimiter."""
-    for other in (*DELIMITERS, " "):
-        times = {cells[0].strip().count(other) for _, cells in rows}
+    """Refuse a single column whose cells all hold the same number of another delimiter.
+
+    Unless they are what they are: ``2 kg`` or ``12:30``.
+    """
+    texts = [cells[0].strip() for _, cells in rows]
+    if all(parse_number(text) is not None for text in texts[1:]) or read_times(texts[1:])[1].all():
+        return
+    for other in (*DELIMITERS, " ", *RARE_DELIMITERS):
+        times = {text.count(other) for text in texts}
         if other != used and len(rows) > 1 and len(times) == 1 and times != {0}:
             raise FileFormatError(
                 f"{name}, split at every {NAMES.get(used, used)}, has one column, but each row "
-                f"holds {count(times.pop(), NAMES[other])}; say delimiter={other!r}"
+                f"holds {_times(times.pop(), other)}; say delimiter={other!r}"
             )
+
+
+def _times(number: int, sign: str) -> str:
+    return count(number, NAMES[sign]) if sign in NAMES else f"{sign!r} {count(number, 'time')}"
 
 
 # -- the decimal sign -----------------------------------------------------------------------------

@@ -65,6 +65,8 @@ class Layout(NamedTuple):
         Whether lines among the data begin with ``#``.
     longest : int
         Letters of the longest line that was seen.
+    end : int
+        The line with which remarks below the table begin; 0 if there are none.
     """
 
     delimiter: str
@@ -79,6 +81,7 @@ class Layout(NamedTuple):
     is_mixed: bool = False
     has_comments: bool = False
     longest: int = 0
+    end: int = 0
 
 
 def _is_data(cell: str, decimal: str) -> bool:
@@ -110,6 +113,7 @@ def find_header(rows: list[Row], decimal: str) -> tuple[int, bool]:
         sparse = _filled(cells) <= (1 if width < 6 else 2)
         title = width > 2 and len(cells) == width and sparse
         title |= width == 2 and _above_two_names(cells, following, decimal)
+        title |= width > 2 and _filled(cells) <= 2 and _above_names(following, width, decimal)
         # A narrow line is a title only above wider ones: below, it would be a row that is cut.
         narrow = len(cells) < width and (len(cells) == 1 or _filled(cells) <= width // 2)
         if not title and not narrow:
@@ -129,9 +133,59 @@ def _above_two_names(
     return any(_is_data(cell, decimal) for cell in following[place + 1] if cell.strip())
 
 
-def _is_header(first: list[str], decimal: str) -> bool:
-    """Whether the first row holds names: it does unless all its cells are numbers or dates."""
+def _above_names(following: Sequence[Sequence[str]], width: int, decimal: str) -> bool:
+    """Whether sparse lines end at a full row of names with data below, as behind a report's head.
+
+    Then lines such as ``Created;01.02.2023`` say something of the file, and head no columns.
+    """
+    for place, row in enumerate(following[:-1]):
+        named = [cell.strip() for cell in row]
+        if len(row) == width and all(named[1:]):
+            below = [cell for cell in following[place + 1] if cell.strip()]
+            return (
+                len(set(named)) == width
+                and not any(_is_data(cell, decimal) for cell in named if cell)
+                and any(_is_data(cell, decimal) for cell in below)
+            )
+        if _filled(row) > 2:
+            return False
+    return False
+
+
+def is_remark(text: str) -> bool:
+    """Whether a cell that stands alone is a sentence below a table, and no row that was cut.
+
+    >>> is_remark("Source: office of statistics"), is_remark("K12"), is_remark("12.5 kg")
+    (True, False, False)
+    """
+    is_sentence = len(text.split()) > 1 and any(map(str.isalpha, text))
+    return is_sentence and "\n" not in text and not _is_data(text, ".")
+
+
+def texts_come_again(
+    first: Sequence[str], following: Sequence[Sequence[str]], are_data: Sequence[bool]
+) -> bool:
+    """Whether every text of a row stands in its column again, as levels do and names do not.
+
+    Rows that are the same are no evidence: names may come again on every page. Two texts alone, or
+    one, may be names that are levels by chance.
+    """
+    places = [j for j, is_data in enumerate(are_data) if not is_data]
+    if not places or (len(places) < 3 and len(places) == len(first)):
+        return False
+    others = [row for row in following if list(row) != list(first)]
+    below = ({row[j] for row in others if j < len(row)} for j in places)
+    return all(first[j] in seen for j, seen in zip(places, below, strict=True))
+
+
+def _is_header(first: list[str], decimal: str, following: Sequence[Sequence[str]] = ()) -> bool:
+    """Whether the first row holds names: it does unless all its cells are numbers or dates.
+
+    It holds data, too, where all its texts come again below.
+    """
     cells = [cell.strip() for cell in first]
+    if texts_come_again(first, following, [_is_data(cell, decimal) for cell in cells]):
+        return False
     if not all(_is_data(cell, decimal) for cell in cells):
         return True
     numbered = cells[1:] if cells[0] == "" else cells
@@ -216,7 +270,7 @@ def layout(
         rows, named, has_comments = _without_comments(rows, body, delimiter, options, notes)
         if not rows:
             raise FileFormatError(f"{name} holds comments only (lines that begin with #)")
-    if len(rows[0][1]) == 1:
+    if len(rows[0][1]) == 1 and options.delimiter is None:
         check_single_column(rows, delimiter, name)
     found = find_decimal([cells for _, cells in rows], delimiter)
     sign = options.decimal or found.sign
@@ -236,7 +290,7 @@ def layout(
         "longest": longest,
     }
     header = named is None and (
-        _is_header(data[0], sign) if options.header is None else options.header
+        _is_header(data[0], sign, data[1:]) if options.header is None else options.header
     )
     if named is not None or not header:
         names = [f"x{j}" for j in range(len(data[0]))]
@@ -244,7 +298,9 @@ def layout(
             names, said = distinct_names([cell.strip() for cell in named])
             notes += ["the names of the columns were taken from a comment", *said]
         elif options.header is None:
-            notes.append("the first row holds numbers only, so the columns are called x0, x1, …")
+            only = all(_is_data(cell, sign) for cell in data[0])
+            why = "holds numbers only" if only else "holds texts that come again below, no names"
+            notes.append(f"the first row {why}, so the columns are called x0, x1, …")
         skip = _lines_before(rows[0], first)
         return Layout(delimiter, sign, encoding, names, skip, data, notes, **rest)
     raw = [cell.strip() for cell in data[0]]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from subscape.core.errors import FileFormatError, SubscapeError
+from subscape.core.errors import FileFormatError, SubscapeError, count
 from subscape.tables.expression import Normalize, with_expression
 from subscape.tables.parts import Parts, Wishes, parts_of_array
 from subscape.tables.roles import Habits, parts_from_arrow
@@ -23,7 +23,7 @@ from .compression import members_of, open_bytes, packing_of
 from .delimited import LineNumbers, read_delimited
 from .dialect import decode, detect_encoding
 from .frames import index_parts, is_anndata, read_anndata, read_frame
-from .layout import TextOptions
+from .layout import TextOptions, is_remark
 from .workbook import read_sheet
 
 #: How a last row begins that adds up the others, and of how many rows it may be the last.
@@ -193,9 +193,12 @@ def _read_workbook(
         raise SubscapeError(f"{path.name} is a workbook: delimiter, encoding … do not apply")
     found = read_sheet(path, sheet, text.header, limits)
     notes = list(found.notes)
+    arrays = without_total(without_remarks(found.arrays, notes), notes)
+    if gaps := found.gaps(min(map(len, arrays), default=0)):
+        notes.append(gaps)
     return parts_from_arrow(
         found.names,
-        without_total(found.arrays, notes),
+        arrays,
         wanted,
         Habits(markers=True, line_of=found.line_of),
         row_names=found.names[0] if found.row_names else None,
@@ -223,7 +226,7 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
         notes.append(f"the file is not UTF-8; it was read as {found.encoding}")
     return parts_from_arrow(
         found.names,
-        without_total(arrays, notes),
+        without_total(without_remarks(arrays, notes), notes),
         wanted,
         Habits(
             markers=True,
@@ -236,6 +239,34 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
         source={"format": "delimited", **source},
         notes=notes,
     )
+
+
+def without_remarks(arrays: Sequence[Any], notes: list[str]) -> list[Any]:
+    """Columns without their last rows if these hold one sentence each, such as a source.
+
+    >>> import pyarrow as pa
+    >>> notes = []
+    >>> names = pa.chunked_array([["Oslo", "Rome", "Bern", "Source: the city"]])
+    >>> numbers = pa.chunked_array([[1, 2, 3, None]])
+    >>> [column.to_pylist() for column in without_remarks([names, numbers, numbers], notes)]
+    [['Oslo', 'Rome', 'Bern'], [1, 2, 3], [1, 2, 3]]
+    >>> notes
+    ["1 row below the table left out: 'Source: the city'"]
+    """
+    size = end = min((len(array) for array in arrays), default=0)
+    remarks: list[str] = []
+    while len(arrays) > 2 and end > FEWEST_ABOVE_A_TOTAL:
+        row = [array[end - 1].as_py() for array in arrays]
+        filled = [cell for cell in row if cell is not None and str(cell).strip()]
+        if len(filled) != 1 or not isinstance(filled[0], str) or not is_remark(filled[0]):
+            break
+        remarks.insert(0, filled[0])
+        end -= 1
+    if not remarks:
+        return list(arrays)
+    told = printable("; ".join(remarks))[:80]
+    notes.append(f"{count(len(remarks), 'row')} below the table left out: {told!r}")
+    return [array.slice(0, end) if end < size else array for array in arrays]
 
 
 def without_total(arrays: Sequence[Any], notes: list[str]) -> list[Any]:

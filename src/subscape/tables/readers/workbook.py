@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import mmap
 import re
 from collections.abc import Sequence
@@ -10,11 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
+import numpy as np
+
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
+from subscape.tables.numbers import read_numbers
 from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from .boundary import DEFAULT, Limits, guarded, printable
-from .layout import distinct_names, find_header
+from .layout import distinct_names, find_header, texts_come_again
 
 Cell = Any
 #: How the container of old and of locked workbooks begins, and names of what it may hold.
@@ -37,6 +41,15 @@ class Sheet(NamedTuple):
     def line_of(self, row: int) -> str:
         """The place of a row in words."""
         return f"row {self.lines[row]} of the sheet"
+
+    def gaps(self, n_rows: int) -> str:
+        """What is said of empty rows among the first of the table; they may part two tables."""
+        lines = itertools.pairwise(self.lines[:n_rows])
+        below = [line for before, line in lines if line > before + 1]
+        if not below:
+            return ""
+        shown = ", ".join(map(str, below[:3])) + ", …" * (len(below) > 3)
+        return f"what stands below empty rows (row {shown}) was read as part of the same table"
 
 
 class _Filled(NamedTuple):
@@ -104,18 +117,21 @@ def read_sheet(
             f"the names of the columns stand in rows {line} and {line + 1}, and were joined"
         )
         rows, texts, top = rows[:over] + rows[over + 1 :], texts[:over] + texts[over + 1 :], over
+    if top:
+        lost = "; ".join(" ".join(row).strip()[:40] for _, row in texts[:top])
+        notes.append(f"{count(top, 'row')} above the table left out: {printable(lost)!r}")
+    rows = rows[top:]
+    merged = [one for one in merged if one[1][0] + 1 >= rows[0][0]]  # titles are merged, too
     if merged:
         shown = [f"{_letters(a[1])}{a[0] + 1}:{_letters(b[1])}{b[0] + 1}" for a, b in merged[:3]]
         notes.append(
             f"{count(len(merged), 'merged range')} in the sheet ({', '.join(shown)}): only "
             "the first cell of each has its value, the others are missing; unmerge them and fill in"
         )
-    if top:
-        lost = "; ".join(" ".join(row).strip()[:40] for _, row in texts[:top])
-        notes.append(f"{count(top, 'row')} above the table left out: {printable(lost)!r}")
-    rows = rows[top:]
     first = rows[0][1]
-    named = header is not False and (header or any(_is_name(cell) for cell in first))
+    data = [[_text(cell) for cell in row] for _, row in rows[:200]]
+    again = texts_come_again(data[0], data[1:], [not _is_name(cell) for cell in first])
+    named = header is not False and (header or (any(map(_is_name, first)) and not again))
     if named:
         raw = [_text(cell) for cell in first]
         if groups:
@@ -310,6 +326,12 @@ def _text(cell: Cell) -> str:
     return str(cell).strip()
 
 
+def _sign_of(texts: Sequence[str]) -> str:
+    """The decimal sign of numbers that are texts."""
+    levels = sorted({text.strip() for text in texts})
+    return read_numbers(levels, np.ones(len(levels), dtype=np.int64)).decimal if levels else "."
+
+
 def _arrow(cells: list[Cell]) -> Any:
     """A column of cells as an arrow array of one kind, else of texts."""
     import pyarrow as pa
@@ -327,5 +349,13 @@ def _arrow(cells: list[Cell]) -> Any:
         ]
         array = pa.array(stamps, type=pa.timestamp("us"))
     else:
-        array = pa.array([None if c is None else _text(c) for c in values], type=pa.string())
+        texts = [None if c is None else _text(c) for c in values]
+        if any(isinstance(cell, float) for cell in present):
+            # Typed numbers have no decimal sign; beside texts they take the one that these have.
+            sign = _sign_of([c for c in present if isinstance(c, str)])
+            texts = [
+                t.replace(".", sign) if t is not None and isinstance(c, float) else t
+                for t, c in zip(texts, values, strict=True)
+            ]
+        array = pa.array(texts, type=pa.string())
     return pa.chunked_array([array])
