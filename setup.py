@@ -11,6 +11,12 @@ from pathlib import Path
 
 from setuptools import Extension, setup
 
+#: Said here, at once and by any version of pip: what else there is to install may not even run.
+OLDEST = (3, 11)
+if sys.version_info < OLDEST:
+    here = ".".join(map(str, sys.version_info[:3]))
+    sys.exit(f"Subscape needs Python {OLDEST[0]}.{OLDEST[1]} or newer, and this is Python {here}")
+
 HERE = Path(__file__).parent
 DIRECTIVES = {
     "language_level": 3,

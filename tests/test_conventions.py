@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+import sklearn
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -64,6 +66,33 @@ def test_a_pipeline_ends_in_every_finder(name):
     labels = fit(clone(chain), X)[-1].labels_
     alone = X if chain[0] == "passthrough" else StandardScaler().fit_transform(X)
     assert np.array_equal(labels, fit(clone(made), alone).labels_)
+
+
+@pytest.mark.parametrize("routed", [True, False], ids=["routed", "by name"])
+@pytest.mark.parametrize("name", of_role("views", "alternative"))
+def test_what_is_known_reaches_the_end_of_a_pipeline(name, routed):
+    """``given`` is what fits take beside the table; no finder takes weights of rows."""
+    made, known = seeded(name), (X[:, 0] > np.median(X[:, 0])).astype(int)
+    with sklearn.config_context(enable_metadata_routing=routed):
+        if routed:
+            made.set_fit_request(given=True)
+            chain, sent = make_pipeline(StandardScaler(), made), {"given": known}
+        else:
+            chain = make_pipeline(StandardScaler(), made)
+            sent = {f"{chain.steps[-1][0]}__given": known}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about clusters: the table is tiny
+            found = chain.fit(X, **sent)[-1]
+            alone = clone(made).fit(StandardScaler().fit_transform(X), given=known)
+    assert [each.labels().tolist() for each in found.given_] == [known.tolist()]
+    assert np.array_equal(found.labels_, alone.labels_)
+
+
+@pytest.mark.parametrize("name", FINDERS)
+def test_what_fits_take_beside_the_table_is_what_is_known(name):
+    """Whoever adds weights of rows has to route them, and to test it above."""
+    taken = set(inspect.signature(FINDERS[name].load().fit).parameters) - {"self", "X", "y"}
+    assert taken == ({"given"} if FINDERS[name].role in ("views", "alternative") else set())
 
 
 @pytest.mark.parametrize("library", AS_FRAME)

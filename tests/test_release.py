@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -78,3 +80,25 @@ def test_the_users_extras_are_those_of_all():
     assert set(re.search(r"\[(.+)\]", everything)[1].split(",")) == (
         set(oldest_module().EXTRAS) - {"test"}
     )
+
+
+def test_a_python_that_is_too_old_is_told_so_before_anything_is_built():
+    oldest = project()["requires-python"].removeprefix(">=")
+    major, minor = map(int, oldest.split("."))
+    code = f"import runpy, sys; sys.version_info = ({major}, {minor - 1}, 7, 'final', 0); "
+    done = subprocess.run(
+        [sys.executable, "-c", code + "runpy.run_path('setup.py')"],
+        capture_output=True, text=True, cwd=ROOT,
+    )  # fmt: skip
+    told = f"Subscape needs Python {oldest} or newer, and this is Python {major}.{minor - 1}.7"
+    assert (done.returncode, done.stdout, done.stderr.strip()) == (1, "", told)
+
+
+def test_what_is_built_with_needs_no_more_than_the_python_that_is_told():
+    """Otherwise an old Python would be told of setuptools, and not of itself."""
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text())["build-system"]["requires"]
+    oldest = project()["requires-python"].removeprefix(">=")
+    for need in build:
+        name, _, where = need.partition(";")
+        if where.strip() != f"python_version >= '{oldest}'":
+            assert (name, where.strip()) == ("setuptools", f"python_version < '{oldest}'")

@@ -16,7 +16,7 @@ from subscape.exploration import exploration
 from subscape.exploration.assembly import _two_directions
 from subscape.exploration.assess import view_stability
 from subscape.exploration.boxes import RIDGE, BoxCode
-from subscape.exploration.clouds import MIDDLES, _middles, _spread
+from subscape.exploration.clouds import MIDDLES, _middles
 from subscape.exploration.explain import _middle, feature_evidence, shown_values
 from subscape.exploration.exploration import Exploration, explore
 from subscape.exploration.followups import together_entries
@@ -216,7 +216,7 @@ def test_a_generator_gives_a_seed_that_files_can_hold():
 
 def test_middles_are_the_rows_beyond_a_share_of_the_sizes():
     Z = np.array([[1.0], [2.0], [3.0], [4.0], [5.0]]) - 3.0
-    size = np.square(Z[:, 0] / _spread(Z))
+    size = np.square(Z[:, 0] / Z.std())
     for labels, share in zip(_middles(Z), MIDDLES, strict=True):
         assert labels.tolist() == [int(each > np.quantile(size, share)) for each in size]
     # A row right on the border belongs to the middle.

@@ -9,10 +9,17 @@ import pytest
 from scipy.stats import chi2
 
 from subscape.core.clustering import SubspaceClustering
-from subscape.exploration import clouds, select, slices
+from subscape.exploration import clouds, select, separation, slices
 from subscape.exploration.clouds import Clouds, CloudSearch
+from subscape.exploration.information import canonical
 from subscape.exploration.select import Chosen, _Search
-from subscape.exploration.separation import SLICED, GroupingScorer, Separation, separations
+from subscape.exploration.separation import (
+    SLICED,
+    GroupingScorer,
+    Separation,
+    project_out,
+    separations,
+)
 
 LOG2 = float(np.log(2))
 
@@ -122,13 +129,79 @@ def test_lines_along_which_is_looked(kmeans):
     assert [asked[1] for asked in kmeans] == [[2]]
 
 
-def test_constant_columns_have_no_spread():
+def test_columns_in_which_no_rows_differ_are_not_looked_along():
     columns = np.array([[1.0, 5.0, 0.0, 1e6], [3.0, 5.0, 0.0, 1e6 + 1e-7]])
-    assert clouds._spread(columns).tolist() == [1.0, 1.0, 1.0, 1.0]
-    assert clouds._spread(10 * columns)[0] == 10.0
+    assert clouds._in_spreads(columns).tolist() == [[1.0], [3.0]]
+    assert clouds._in_spreads(10 * columns).tolist() == [[1.0], [3.0]]
     just = np.array([[1.0 - 1.5e-12], [1.0 + 1.5e-12]])
-    assert clouds._spread(just)[0] == pytest.approx(1.5e-12, rel=1e-3)
-    assert clouds._spread(np.array([[1.0 - 0.9e-12], [1.0 + 0.9e-12]]))[0] == 1.0
+    assert np.ptp(clouds._in_spreads(just)) == pytest.approx(2)
+    # If none is left, the columns are what there is.
+    alike = np.array([[1.0 - 0.9e-12], [1.0 + 0.9e-12]])
+    assert clouds._in_spreads(alike) is alike
+    # Beside a wide column a narrow one may be rounding: from a thousand millionth on.
+    for narrow, kept in ((1.5e-9, 2), (0.5e-9, 1)):
+        assert clouds._in_spreads(columns[:, [0, 0]] * [1.0, narrow] - 2).shape[1] == kept
+
+
+def test_what_was_taken_out_of_a_table_is_not_searched(kmeans):
+    rng = np.random.default_rng(0)
+    Z = project_out(rng.normal(size=(80, 4)), np.eye(4)[:, [1]])
+    assert 0 < np.abs(Z[:, 1]).max() < 1e-12
+    labels, _ = clouds._along_lines(Z, np.random.default_rng(2))
+    assert len(kmeans) == 6 and len(labels) == 6 * 4
+    # A dense middle is one of the other columns, too.
+    size = np.square(np.delete(Z, 1, axis=1) / np.delete(Z, 1, axis=1).std(axis=0)).sum(axis=1)
+    for middle, share in zip(clouds._middles(Z), clouds.MIDDLES, strict=True):
+        assert middle.tolist() == (size > np.quantile(size, share)).astype(int).tolist()
+
+
+def test_starts_that_end_in_the_same_groups_are_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(60, 2))
+    ends = [rng.integers(3, size=60) for _ in range(3)]
+    # The first, then the same with its groups numbered otherwise, and two others.
+    climbed = np.array([ends[0], 2 - ends[0], ends[1], ends[2]])
+    merged = []
+
+    def without(scorer, labels):
+        merged.append(labels)
+        return labels
+
+    scores = np.array([1.0, 1.0 + 1e-15, 0.0, 0.5])
+    monkeypatch.setattr(clouds, "uphill", lambda scorer, labels: (climbed, scores, scores))
+    monkeypatch.setattr(clouds, "_without_slices", without)
+    clouds.search_clouds(Z, [2, 3], GroupingScorer(Z), np.random.default_rng(0))
+    assert [canonical(each).tolist() for each in merged] == [
+        canonical(ends[0]).tolist(), canonical(ends[2]).tolist(),
+    ]  # fmt: skip
+
+
+def test_the_signs_of_eigenvectors_change_nothing(monkeypatch):
+    """They are a matter of rounding; scores take rows in blocks from one end."""
+    rng = np.random.default_rng(0)
+    wide = rng.normal(size=(55, 7)) + np.repeat([[0.0], [2.0]], [30, 25], axis=0)
+
+    def searched():
+        scorer = GroupingScorer(wide)
+        assert not scorer.has_columns
+        Z = clouds.table_searched(wide, scorer)
+        found = clouds.search_clouds(Z, [2, 3], scorer, np.random.default_rng(1))
+        return found.score, found.normal_score, canonical(found.labellings[0]).tolist()
+
+    def turned(eigenvectors):
+        def run(*args, **options):
+            values, vectors = eigenvectors(*args, **options)
+            if vectors.ndim > 2:  # directions of many groupings, which separations() turns itself
+                return values, vectors
+            return values, vectors * np.where(np.arange(vectors.shape[1]) % 2, 1, -1)
+
+        return run
+
+    before = searched()
+    monkeypatch.setattr(separation, "eigh", turned(separation.eigh))
+    monkeypatch.setattr(np.linalg, "eigh", turned(np.linalg.eigh))
+    after = searched()
+    assert after[:2] == pytest.approx(before[:2], rel=1e-9) and after[2] == before[2]
 
 
 def test_the_best_of_each_number():

@@ -21,6 +21,7 @@ from subscape.exploration.separation import (
     in_earnest,
     largest_step,
     per_nat,
+    pointing,
     principal_directions,
     project_out,
     separations,
@@ -176,8 +177,7 @@ def test_white_columns_are_uncorrelated_and_back_tells_fishers_direction():
     np.testing.assert_allclose(np.cov(Y.T, ddof=0), np.diag(values / wide), atol=1e-9)
     # A direction w among white columns is cov^-1 times the difference that it shows.
     shift = np.array([0.3, -1.0, 2.0])
-    vectors = np.linalg.eigh(np.cov(Z.T, ddof=0))[1]
-    white = (shift @ vectors) / np.sqrt(wide)
+    white = shift @ np.linalg.lstsq(Z, Y)[0]
     known = np.linalg.solve(np.cov(Z.T, ddof=0), shift)
     np.testing.assert_allclose(back @ white, known, rtol=1e-9)
     # A direction without any spread counts as a tenth of the ridge.
@@ -226,6 +226,18 @@ def test_principal_directions_of_tall_and_wide_tables():
         assert found.shape == (shape[1], 4)
         np.testing.assert_allclose(np.abs((found * known).sum(axis=0)), 1, atol=1e-9)
         np.testing.assert_allclose(np.linalg.norm(found, axis=0), 1)
+        assert (found[np.abs(found).argmax(axis=0), np.arange(4)] > 0).all()
+
+
+def test_directions_point_to_their_largest_component():
+    root = np.sqrt(0.5)
+    # Of two that are alike up to rounding the first decides.
+    for rounding in (-1e-15, 1e-15):
+        vectors = np.array([[-root, root], [root + rounding, -(root + rounding)], [0.0, 0.0]])
+        assert pointing(vectors)[:2].round(3).tolist() == [[0.707, 0.707], [-0.707, -0.707]]
+    just = np.array([[-0.98, -0.991], [1.0, 1.0]])
+    assert pointing(just).tolist() == [[-0.98, 0.991], [1.0, -1.0]]
+    assert np.array_equal(pointing(-just), pointing(just))
 
 
 def test_as_many_directions_as_rows_and_variance_allow():

@@ -60,22 +60,6 @@ BY_VERSION: tuple[tuple[str, str, str], ...] = (
         r".*",
         "another plan is taken, and the search goes on from there",
     ),
-    (
-        "studies/moons/all",
-        r"chance\[\d+\]|decisions\.(null \d+|view \d+ within \d+ curve \d+)\[\d+\]"
-        r"|(distances|result numbers|views\[\d+\]\.row_confidence)\.(sum|along)",
-        "one search ends elsewhere, of a table without groups or of the table",
-    ),
-    (
-        "studies/nested/all",
-        r"decisions\.null \d+\[\d+\]|views\[\d+\]\.cluster_p_values\[\d+\]",
-        "the search of a table without groups ends elsewhere, and with it the fitted tail",
-    ),
-    (
-        "studies/odd/all",
-        r"decisions\.null \d+\[\d+\]|views\[\d+\]\.(p_interval\.(low|high)|p_value)",
-        "the search of a table without groups ends elsewhere, and with it the fitted tail",
-    ),
 )
 
 #: Where names are looked up, in this order; the only list that a change of paths has to touch.

@@ -64,6 +64,8 @@ def test_every_finder_has_a_case():
 
 def test_only_named_places_are_free_with_other_versions(monkeypatch):
     case = "studies/nested/all"
+    free = (case, r"views\[\d+\]\.cluster_p_values\[\d+\]", "a reason")
+    monkeypatch.setattr(record, "BY_VERSION", (free,))
     then = {"views": [{"p_value": 0.1, "cluster_p_values": [0.1, 0.2], "labels": "9x2 ab"}]}
     now = {"views": [{"p_value": 0.1, "cluster_p_values": [0.1, 0.3], "labels": "9x2 ab"}]}
     other = {"views": [{"p_value": 0.1, "cluster_p_values": [0.1, 0.3], "labels": "9x2 cd"}]}

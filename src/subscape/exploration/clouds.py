@@ -20,7 +20,9 @@ from subscape.core.clustering import SubspaceClustering
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import smallest_cluster
 
+from .information import canonical
 from .separation import (
+    SMALLEST,
     GroupingScorer,
     Separation,
     in_earnest,
@@ -109,6 +111,11 @@ def search_clouds(
         [*_best_of_each(judged.score, sizes), *_best_of_each(judged.normal_score, sizes)]
     )
     climbed, score, normal_score = uphill(scorer, labels[starts])
+    # Starts that end in the same groups are one: between them, rounding would choose.
+    ends = {canonical(each).tobytes(): place for place, each in enumerate(climbed)}
+    climbed, score, normal_score = (
+        each[[*ends.values()]] for each in (climbed, score, normal_score)
+    )
     best = {int(score.argmax()), *np.argsort(-normal_score, kind="stable")[:MOST_MERGED].tolist()}
     merged = np.array([_without_slices(scorer, climbed[place]) for place in sorted(best)])
     again = separations(scorer.Y, merged, int(merged.max()) + 1)
@@ -130,11 +137,10 @@ def _along_lines(Z: FloatArray, rng: np.random.Generator) -> tuple[IntArray, Ind
     Groups that one direction shows, and all others blur, are seen there: several clouds of equal
     size have less weight in the tails than one.
     """
-    scaled = Z / _spread(Z)
-    seen = [scaled]
+    seen = [_in_spreads(Z)]
     if Z.shape[1] > 1:
         turned = Z @ principal_directions(Z - Z.mean(axis=0), min(Z.shape[1], MOST_LINES))
-        seen.append(turned / _spread(turned))
+        seen.append(_in_spreads(turned))
     sizes = np.array([k for k in ALONG if k <= max(2, len(Z) // 8)], dtype=np.int64)
     found = []
     for columns in seen:
@@ -146,10 +152,16 @@ def _along_lines(Z: FloatArray, rng: np.random.Generator) -> tuple[IntArray, Ind
     return np.vstack(found), np.tile(sizes, len(found))
 
 
-def _spread(columns: FloatArray) -> FloatArray:
-    """Standard deviations; one where a column is constant."""
+def _in_spreads(columns: FloatArray) -> FloatArray:
+    """The columns in units of their standard deviations, without those in which no rows differ.
+
+    Along what was taken out of a table rounding is left, which is nothing to be searched; if no
+    rows differ anywhere, the columns are all there is.
+    """
     spread = columns.std(axis=0)
-    return np.where(spread > CONSTANT * np.abs(columns).max(axis=0, initial=0.0), spread, 1.0)
+    least = np.maximum(CONSTANT * np.abs(columns).max(axis=0, initial=0.0), SMALLEST * spread.max())
+    differ = spread > least
+    return columns[:, differ] / spread[differ] if differ.any() else columns
 
 
 def _best_of_each(scores: FloatArray, sizes: IntArray) -> list[int]:
@@ -162,7 +174,7 @@ def _best_of_each(scores: FloatArray, sizes: IntArray) -> list[int]:
 
 def _middles(Z: FloatArray) -> list[IntArray]:
     """A dense middle and all the rest: what any table with long tails shows."""
-    size = np.square(Z / _spread(Z)).sum(axis=1)
+    size = np.square(_in_spreads(Z)).sum(axis=1)
     return [(size > np.quantile(size, share)).astype(np.int64) for share in MIDDLES]
 
 

@@ -440,7 +440,7 @@ def whitened(Z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """
     products = Z.T @ Z / len(Z)
     values, vectors = np.linalg.eigh(products)
-    values = np.maximum(values, 0.0)
+    values, vectors = np.maximum(values, 0.0), pointing(vectors)
     wide = values + max(RIDGE * float(values.mean()), 1e-300)
     told = np.maximum(values, UNDONE * (wide - values))
     return Z @ (vectors / np.sqrt(wide)), vectors * (np.sqrt(wide) / told)
@@ -495,15 +495,34 @@ def telling(
     return np.maximum(np.cumprod(worth, axis=-1).sum(axis=-1), 1)
 
 
+#: Components of this share of the largest one count as alike, of which the first is taken.
+AS_LARGE = 0.99
+
+
 def principal_directions(centred: FloatArray, most: int) -> FloatArray:
     """The ``most`` directions of largest spread; no square of the wider side is made."""
     n_rows, n_columns = centred.shape
     if n_columns <= n_rows:
         _, vectors = eigh(centred.T @ centred, subset_by_index=[n_columns - most, n_columns - 1])
-        return vectors[:, ::-1]
-    _, left = eigh(centred @ centred.T, subset_by_index=[n_rows - most, n_rows - 1])
-    vectors = centred.T @ left[:, ::-1]
-    return vectors / np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
+        vectors = vectors[:, ::-1]
+    else:
+        _, left = eigh(centred @ centred.T, subset_by_index=[n_rows - most, n_rows - 1])
+        vectors = centred.T @ left[:, ::-1]
+        vectors /= np.maximum(np.linalg.norm(vectors, axis=0), 1e-300)
+    return pointing(vectors)
+
+
+def pointing(vectors: FloatArray) -> FloatArray:
+    """Directions, turned round where their largest component is negative.
+
+    Eigenvectors come with a sign that rounding chooses.
+
+    >>> pointing(np.array([[0.6, -0.8], [0.8, 0.6]])).tolist()
+    [[0.6, 0.8], [0.8, -0.6]]
+    """
+    sizes = np.abs(vectors)
+    largest = (sizes >= AS_LARGE * sizes.max(axis=0)).argmax(axis=0)
+    return np.where(vectors[largest, np.arange(vectors.shape[1])] < 0, -vectors, vectors)
 
 
 # -- what is left of a table when a grouping is taken out of it ------------------------------------
