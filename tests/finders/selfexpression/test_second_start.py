@@ -82,3 +82,49 @@ def test_rows_on_flats_too_large_are_refined_all_the_same():
     found = finder._refined(spreads, start, Watch("SSC", None, None))
     assert adjusted_rand_score(truth, found.parts.labels) == 1.0
     assert [flat.dim for flat in found.parts.flats] == [4, 4, 4]
+
+
+def test_flats_that_hold_all_rows_are_not_the_last_word(monkeypatch):
+    # Three planes that span six of twelve dimensions; parts that mix them lie on all six.
+    rng = np.random.default_rng(0)
+    bases = np.split(np.linalg.qr(rng.normal(size=(12, 6)))[0], 3, axis=1)
+    X = np.vstack([rng.normal(size=(80, 2)) @ basis.T for basis in bases])
+    X += 0.01 * rng.normal(size=X.shape)
+    truth = np.repeat(np.arange(3), 80)
+    finder, spreads = SSC(3, random_state=0), Spreads(X, False)
+    assert spreads.common_flat_dim == 6
+    assert finder._even_dim(spreads, 3) == 2
+    assert SSC(3, affine=True)._even_dim(Spreads(X + 5.0, True), 3) == 1
+    mixed = np.where(rng.random(240) < 0.4, rng.permutation(truth), truth)
+    start = Parts(mixed, [each.flat(6) for each in spreads.of(mixed)])
+    watch = Watch("SSC", None, None)
+    stuck = finder._refined(spreads, start, watch)
+    freed = finder._refined(spreads, start, watch, 2)
+    assert stuck.score > freed.score
+    assert [flat.dim for flat in freed.parts.flats] == [2, 2, 2]
+    assert adjusted_rand_score(truth, freed.parts.labels) == 1.0
+    # The search comes to it by itself, unless the dimension is given.
+    tried = []
+    usual = SelfExpressionFinder._refined
+
+    def watched(self, spreads, start, watch, first=None):
+        tried.append(first)
+        return usual(self, spreads, start, watch, first)
+
+    monkeypatch.setattr(SelfExpressionFinder, "_refined", watched)
+    monkeypatch.setattr(SelfExpressionFinder, "_beginnings", lambda *args: iter([start]))
+    for flat_dim, asked in ((None, [None, 2]), (6, [None])):
+        tried.clear()
+        found = SSC(3, flat_dim=flat_dim, random_state=0)._best(spreads, *[None] * 4, watch)
+        assert tried == asked
+    assert found.n_iter >= 1
+
+
+def test_rows_that_fill_the_table_have_no_common_flat():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 5))
+    assert Spreads(X, False).common_flat_dim == 5
+    X[:, 4] *= 1e-3  # one direction less says nothing of the flats
+    assert Spreads(X, False).common_flat_dim == 5
+    X[:, 3] *= 1e-3
+    assert Spreads(X, False).common_flat_dim == 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -185,6 +186,10 @@ class SelfExpressionFinder(SubspaceFinder):
             # Where all rows lie on their flats there is nothing to gain.
             if self._is_exact(spreads, ends[-1].parts):
                 break
+            # Parts that mix flats have too many dimensions; flats that hold all rows part none.
+            dim = self._even_dim(spreads, len(begun.flats))
+            if dim is not None and dim < self._common_dim(spreads, begun.labels):
+                ends.append(self._refined(spreads, begun, watch, dim))
         return min(ends, key=lambda end: end.score)
 
     def _beginnings(
@@ -211,9 +216,12 @@ class SelfExpressionFinder(SubspaceFinder):
         if pieces is not None:
             yield self._fitted(spreads, nodes, pieces)
 
-    def _refined(self, spreads: Spreads, start: Parts, watch: Watch) -> Refined:
+    def _refined(
+        self, spreads: Spreads, start: Parts, watch: Watch, first: int | None = None
+    ) -> Refined:
         """Rows go to the closest flat and flats are fitted anew while that describes them better.
 
+        The flats are of the dimension that is usual among the parts, or at ``first`` of another.
         As many rows are noise as before, the farthest ones; no cluster is given up.
         """
         rows = spreads.rows
@@ -224,6 +232,7 @@ class SelfExpressionFinder(SubspaceFinder):
         if all(flat.dim == dim for flat in start.flats) and self._is_exact(spreads, start):
             # No row can be closer to another flat, and none can be smaller.
             return Refined(start, score, n_iter)
+        dim = dim if first is None else first
         now = start.labels
         while n_iter <= ROUNDS and not watch.out_of_time():
             flats = self._flats(spreads, now, dim)
@@ -252,6 +261,13 @@ class SelfExpressionFinder(SubspaceFinder):
         # The median; of two in the middle their mean, rounded down.
         middle = (dims[(len(dims) - 1) // 2] + dims[len(dims) // 2]) // 2
         return max(middle, 0 if self.affine else 1)
+
+    def _even_dim(self, spreads: Spreads, k: int) -> int | None:
+        """The dimension of each of k flats of one size that span the one that all rows lie on."""
+        whole = spreads.common_flat_dim
+        if self.flat_dim is not None or whole == spreads.rows.shape[1]:
+            return None
+        return max((whole + 1) // k - 1, 0) if self.affine else max(whole // k, 1)
 
     def _score(self, spreads: Spreads, labels: IndexArray, dim: int) -> float:
         """BIC of the rows around flats of one dimension, labels included; smaller is better."""
@@ -764,6 +780,17 @@ class Spreads:
     def spread(self, inside: BoolArray) -> Spread:
         """Of some rows."""
         return Spread(self.rows[inside], self._affine)
+
+    @cached_property
+    def common_flat_dim(self) -> int:
+        """The dimension of the flat that all rows lie on; all features if they lie on none.
+
+        One that leaves out a single direction may as well be the largest that was looked at.
+        """
+        found = Spread(self.rows, self._affine)
+        dim, p = int(found.dim_scores.argmin()), self.rows.shape[1]
+        lie = found.off(dim) <= OFF_THE_FLAT * found.off(0)
+        return dim if lie and dim < p - 1 else p
 
     def renumbered(self, labels: IndexArray) -> list[Spread]:
         """Of every cluster, where the same ones may be known by other numbers."""
