@@ -54,34 +54,34 @@ def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds:
     if Z.shape[1] == 1:
         return labels_on_line(Z[:, 0], sizes, rows, rounds)
     labels = np.full((len(sizes), len(Z)), -1, dtype=np.int64)
-    centres = [Z[rows[start, :k]] for start, k in enumerate(sizes)]
-    sums = np.zeros((len(sizes), int(sizes.max(initial=1)), Z.shape[1]))
-    counts = np.zeros(sums.shape[:2], dtype=np.int64)
+    own = np.arange(rows.shape[1]) < sizes[:, None]
+    centres = Z[rows]
+    sums = np.zeros(centres.shape)
+    counts = np.zeros(rows.shape, dtype=np.int64)
     moving = np.arange(len(sizes))
     for _ in range(rounds):
-        moving = moving[_step(Z, centres, moving, labels, counts, sums)]
+        met = centres[moving][own[moving]]
+        moving = moving[_step(Z, met, sizes[moving], moving, labels, counts, sums)]
         if not len(moving):
             break
-        for start in moving:
-            k = sizes[start]
-            taken = counts[start, :k] > 0
-            centres[start][taken] = (
-                sums[start, :k][taken] / counts[start, :k][taken][:, None]
-            )  # an empty cluster's centre stays
+        means, sizes_now = centres[moving], counts[moving][:, :, None]
+        # An empty cluster's centre stays.
+        np.divide(sums[moving], sizes_now, out=means, where=sizes_now > 0)
+        centres[moving] = means
     return labels
 
 
 def _step(
     Z: FloatArray,
-    centres: list[FloatArray],
+    met: FloatArray,
+    sizes: IndexArray,
     moving: IndexArray,
     labels: IntArray,
     counts: IntArray,
     sums: FloatArray,
 ) -> IndexArray:
     """Put every row to its nearest centre, in all starts that move; say which of them did."""
-    met = np.concatenate([centres[start] for start in moving])
-    ends = np.cumsum([len(centres[start]) for start in moving])
+    ends = np.cumsum(sizes)
     half = 0.5 * np.einsum("ij,ij->i", met, met)
     height = max(1, CELLS_AT_ONCE // len(met))
     moved = np.zeros(len(moving), dtype=bool)

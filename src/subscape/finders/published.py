@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, Self
 
 from subscape.core.checks import check_integers, check_n_jobs
@@ -47,6 +48,13 @@ which is not in the paper; PROCLUS(refine=True) has it
         from .catalogue import entry_of
 
         return cls(**entry_of(cls).as_published(parameters, cls))
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn takes the signature apart whenever somebody asks, several times in a fit.
+        names: list[str] = super()._get_param_names()  # type: ignore[misc]
+        return names
 
     def _validate_params(self) -> None:
         """What no parameter may be, then scikit-learn's check of each."""

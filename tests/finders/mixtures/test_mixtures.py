@@ -13,7 +13,14 @@ from scipy.stats import multivariate_normal
 from subscape.core.errors import DroppedClusterWarning, SubscapeError
 from subscape.finders import HDDC, MFA, MPPCA
 from subscape.finders.mixtures import base as mixture_base
-from subscape.finders.mixtures.base import MissingRows, PlainRows, maximise, start_labels
+from subscape.finders.mixtures.base import (
+    MissingRows,
+    PlainRows,
+    Start,
+    as_memberships,
+    maximise,
+    start_labels,
+)
 from subscape.finders.mixtures.components import (
     FactorModel,
     Factors,
@@ -414,3 +421,38 @@ def test_components_without_rows_are_dropped_but_never_all_of_them():
     least = mixture_base.LEAST_ROWS
     assert mixture_base._enough(np.array([least, 0.0, 3 * least])).tolist() == [0, 2]
     assert mixture_base._enough(least * np.array([0.2, 0.9, 0.1])).tolist() == [1]
+
+
+# -- two choices of the dimensions ----------------------------------------------------------------
+
+
+def rays(seed, n=50):
+    """Four lines, hardly apart, along which sizes differ."""
+    rng = np.random.default_rng(seed)
+    directions = 1 + 0.12 * rng.normal(size=(4, 5))
+    X = np.concatenate([rng.uniform(8, 22, (n, 1)) * each for each in directions])
+    return X + 0.35 * rng.normal(size=X.shape), np.repeat(np.arange(4), n)
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6])
+def test_dimensions_too_large_for_mixed_starts_give_way(seed, monkeypatch):
+    X, truth = rays(seed)
+    found = HDDC(4, random_state=0).fit(X)
+    assert found.flat_dims_.tolist() == [1, 1, 1, 1]
+    assert adjusted_rand_score(truth, found.labels_) > 0.95
+    monkeypatch.setattr(HDDC, "_by_scree", lambda *args: None)
+    alone = HDDC(4, random_state=0).fit(X)
+    assert found.bic_ < alone.bic_ - 50
+
+
+def test_starts_are_weighed_only_where_all_eigenvalues_are_known():
+    rng = np.random.default_rng(0)
+    for p, weighed in ((50, True), (51, False)):
+        X = rng.normal(size=(90, p)) + 4 * (np.arange(90) % 3)[:, None]
+        rows, finder = PlainRows(X), HDDC(3)
+        model = finder._model("AkjBkQkDk", 1e-9)
+        labels = np.arange(90) % 3
+        fit = maximise(rows, as_memberships(labels, 3), model, 2, 1e-4, [0, 0, 0])
+        assert (finder._by_scree(rows, Start(labels, fit), 3, model) is not None) == weighed
+        fixed = model._replace(how="scree")
+        assert finder._by_scree(rows, Start(labels, fit), 3, fixed) is None

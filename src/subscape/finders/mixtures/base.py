@@ -28,7 +28,7 @@ from subscape.finders.oriented.subkmeans import HeldRows, lloyd
 from subscape.finders.sampling import child_after, rows_to_search
 
 from .components import LOG_2PI, Component, likely_dims, many_log_densities
-from .moments import ManyMoments, Moments, Products, RowMoments, Table
+from .moments import DECOMPOSED_UP_TO, ManyMoments, Moments, Products, RowMoments, Table
 
 #: Variances are at least this share of the table's mean variance.
 SMALLEST_SHARE = 1e-6
@@ -76,6 +76,13 @@ class Fit(NamedTuple):
 
     def score(self, criterion: str, n_rows: int) -> float:
         return self.icl(n_rows) if criterion == "icl" else self.bic(n_rows)
+
+
+class Start(NamedTuple):
+    """Groups that a start begins with, and its mixture after a few steps."""
+
+    labels: IndexArray
+    fit: Fit
 
 
 class MixtureFinder(SubspaceFinder):
@@ -167,16 +174,16 @@ class MixtureFinder(SubspaceFinder):
     ) -> Fit:
         """The best of all starts, continued to its end."""
         n = len(filled)
-        known: dict[bytes, Fit] = {}
+        known: dict[bytes, Start] = {}
 
-        def run_once(child: np.random.SeedSequence) -> Fit:
+        def run_once(child: np.random.SeedSequence) -> Start:
             labels = start_labels(filled, k, np.random.default_rng(child))
             # The same groups again have the same end.
             groups = labels.tobytes()
             if groups not in known:
-                start = np.equal.outer(labels, np.arange(k)).astype(np.float64)
                 steps = min(FIRST, self.max_iter)
-                known[groups] = maximise(rows, start, model, steps, self.tol)
+                fit = maximise(rows, as_memberships(labels, k), model, steps, self.tol)
+                known[groups] = Start(labels, fit)
             return known[groups]
 
         def going_on(fit: Fit, steps: int) -> Fit:
@@ -185,12 +192,20 @@ class MixtureFinder(SubspaceFinder):
         def key(fit: Fit) -> tuple[int, float]:
             return fit.lost, fit.bic(n)
 
+        def start_key(start: Start) -> tuple[int, float]:
+            return key(start.fit)
+
         fresh = np.random.SeedSequence(seed.entropy, spawn_key=seed.spawn_key)
         with one_blas_thread():
             number = max(2, -(-self.n_init // SCREENED))
-            few = best_few_of(run_once, self.n_init, fresh, watch, self.n_jobs, key, number)
+            starts = best_few_of(
+                run_once, self.n_init, fresh, watch, self.n_jobs, start_key, number
+            )
+            few = [start.fit for start in starts]
             steps = min(SHORT, self.max_iter)
             if not watch.out_of_time():
+                others = [self._by_scree(rows, start, k, model) for start in starts]
+                few += sorted((each for each in others if each is not None), key=key)[:1]
                 few = [going_on(each, steps) for each in few] if len(few) > 1 else few
             best = going_on(min(few, key=key), self.max_iter)
             for _ in range(RECHOICES):
@@ -205,6 +220,24 @@ class MixtureFinder(SubspaceFinder):
                     break
                 best = again
         return best
+
+    def _by_scree(self, rows: Rows, start: Start, k: int, model: Any) -> Fit | None:
+        """A start again with the dimensions of the scree test, if BIC has chosen others.
+
+        Groups that begin are mixed, and spread in more directions than those they become: what is
+        likeliest for them is often too large, and stays. BIC of the mixture says which was right.
+        Of wide tables not all eigenvalues are taken, which the scree test looks at.
+        """
+        wide = len(start.fit.components[0].mean) > DECOMPOSED_UP_TO
+        if wide or not model.weighs_dims or start.fit.lost:
+            return None
+        memberships = as_memberships(start.labels, k)
+        moments = rows.for_one_run().moments(memberships, None)
+        spectra = [each.spectrum.values for each in moments]
+        dims = model._replace(how="scree").dims(spectra, moments.sizes, moments.n_features)
+        if dims == [each.dim for each in start.fit.components]:
+            return None
+        return maximise(rows, memberships, model, min(FIRST, self.max_iter), self.tol, dims)
 
     def _result(
         self, X: Any, best: Fit, chosen: tuple[int, str], scores: dict[tuple[int, str], float]
@@ -485,6 +518,11 @@ def start_labels(X: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
         if len(np.unique(labels)) < k:
             labels = rng.permutation(np.arange(len(X)) % k)
     return _numbered(labels)
+
+
+def as_memberships(labels: IndexArray, k: int) -> FloatArray:
+    """(n, k) array of zeros and ones."""
+    return np.equal.outer(labels, np.arange(k)).astype(np.float64)
 
 
 def seed_flats(X: FloatArray, k: int, rng: np.random.Generator) -> list[Flat]:

@@ -186,6 +186,11 @@ class FlatModel(NamedTuple):
         """No: steps end at the leading eigenvectors, where a start begins."""
         return False
 
+    @property
+    def weighs_dims(self) -> bool:
+        """Whether BIC of the mixture decides between two choices of every flat's own dimension."""
+        return self.how == "bic" and not self.common_dim
+
     def dims(self, spectra: list[FloatArray], sizes: FloatArray, p: int) -> list[int]:
         """Dimension of each flat, from the eigenvalues of its rows."""
         if not isinstance(self.how, str):
@@ -269,6 +274,11 @@ class FactorModel(NamedTuple):
     def gains_from_new_starts(self) -> bool:
         """Yes: steps are slow, and a start from the same memberships may be ahead of them."""
         return True
+
+    @property
+    def weighs_dims(self) -> bool:
+        """No: one number for all hardly depends on what a start mixes."""
+        return False
 
     def dims(self, spectra: list[FloatArray], sizes: FloatArray, p: int) -> list[int]:
         """Number of factors, the same for all."""

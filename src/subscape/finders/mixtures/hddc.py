@@ -37,7 +37,8 @@ class HDDC(MixtureFinder):
         Dk or D. Several, or "all" twelve: the best is chosen.
     flat_dim : {"scree", "bic"} or int, default="bic"
         Dimension of the flats (d): where the eigenvalues stop to fall (Cattell's scree test), the
-        likeliest, or this one.
+        likeliest, or this one. "bic": of up to 50 columns the best starts are tried with either,
+        and BIC of the mixture decides.
     threshold : float, default=0.2
         For the scree test: the last fall of at least this share of the largest one counts.
     criterion : {"bic", "icl"}, default="bic"

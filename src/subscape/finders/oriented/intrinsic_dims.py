@@ -77,12 +77,14 @@ def many_bic_scores(
     dims = np.arange(int(allowed.max(initial=0)) + 1)
     top = values.max(axis=1, initial=0.0)[:, None]
     floor = np.maximum(SMALLEST_SHARE * top, np.finfo(float).tiny)
-    start = np.zeros((len(values), 1))
-    along = np.hstack([start, np.cumsum(np.log(np.maximum(values, floor)), axis=1)])[:, dims]
-    sums = np.hstack([start, np.cumsum(values, axis=1)])
-    across = np.maximum((sums[:, -1:] - sums[:, dims]) / (p - dims), floor)
+    number, wide = dims.size, values.shape[1]
+    # Of the first 0, 1, 2, ... eigenvalues.
+    along, sums = np.zeros((2, len(values), wide + 1))
+    np.cumsum(np.log(np.maximum(values, floor)), axis=1, out=along[:, 1:])
+    np.cumsum(values, axis=1, out=sums[:, 1:])
+    across = np.maximum((sums[:, -1:] - sums[:, :number]) / (p - dims), floor)
     parameters = dims * (p - (dims + 1) / 2) + dims + 1
-    nats = n[:, None] * (along + (p - dims) * np.log(across))
+    nats = n[:, None] * (along[:, :number] + (p - dims) * np.log(across))
     scores = nats + parameters * np.log(np.maximum(n, 2.0))[:, None]
     scores[dims > allowed[:, None]] = np.inf
     return np.asarray(np.where(top > 0, scores, np.where(dims > 0, np.inf, 0.0)))

@@ -18,7 +18,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from subscape.arrays.kmeans_starts import kmeans_labels
-from subscape.core.types import FloatArray, IndexArray
+from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.parallel.progress import Watch
 from subscape.parallel.threads import one_thread
 
@@ -213,8 +213,9 @@ def parts(
         def begun(number: int, done: int) -> tuple[float, IndexArray]:
             chances = draws.random((number, k))
             starts = kmeans_labels(places, np.full(number, k), chances, KMEANS_ROUNDS)
-            spreads = [spread_within(places, labels) for labels in starts]
-            return min(spreads), np.asarray(starts[int(np.argmin(spreads))], np.intp)
+            spreads = spreads_within(places, starts)
+            best = int(spreads.argmin())
+            return float(spreads[best]), np.asarray(starts[best], np.intp)
 
         return _best_start(begun, n_init, watch)
     with warnings.catch_warnings(), one_thread():
@@ -242,13 +243,22 @@ def _best_start(
     return best
 
 
-def spread_within(Z: FloatArray, labels: IndexArray) -> float:
-    """Sum of squared distances from the means of the groups, of rows of length 1."""
-    sums = np.zeros((int(labels.max()) + 1, Z.shape[1]))
+def spreads_within(Z: FloatArray, labels: IntArray) -> FloatArray:
+    """Sum of squared distances from the means of the groups, of rows of length 1.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.affinity import spreads_within
+    >>> spreads_within(np.eye(2), np.array([[0, 0], [0, 1]])).tolist()
+    [1.0, 0.0]
+    """
+    m, k = len(labels), int(labels.max()) + 1
+    groups = (labels + k * np.arange(m)[:, None]).ravel()
+    sums = np.zeros((m * k, Z.shape[1]))
     for j, column in enumerate(Z.T):
-        sums[:, j] = np.bincount(labels, column, minlength=len(sums))
-    sizes = np.maximum(np.bincount(labels), 1)
-    return float(len(Z) - (np.square(sums).sum(axis=1) / sizes).sum())
+        sums[:, j] = np.bincount(groups, np.tile(column, m), minlength=m * k)
+    sizes = np.maximum(np.bincount(groups, minlength=m * k), 1)
+    within = (np.square(sums).sum(axis=1) / sizes).reshape(m, k)
+    return np.asarray(len(Z) - within.sum(axis=1))
 
 
 def are_components(graph: sparse.csr_array, labels: IndexArray) -> bool:

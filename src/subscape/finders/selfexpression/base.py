@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from itertools import combinations
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -38,7 +39,7 @@ from .affinity import (
     spectrum,
     visits,
 )
-from .written_flats import groups_on_written_flats
+from .written_flats import WRITERS, groups_on_written_flats
 
 #: Cells of what is computed at a time: rows of a block by all rows that are searched. As many as a
 #: processor's cache holds, or they are fetched from memory again and again.
@@ -128,15 +129,7 @@ class SelfExpressionFinder(SubspaceFinder):
             before, n_iter = self._everywhere(X, start, places), 1
             after = before
             if self.refine:
-                best = self._refined(spreads, start, watch)
-                for begin in (self._written_parts, self._joined_parts):
-                    # Where all rows lie on their flats there is nothing to gain.
-                    if self._is_exact(spreads, best.parts):
-                        break
-                    other = begin(split, nodes.directions, rng, watch)
-                    if other is not None:
-                        end = self._refined(spreads, self._fitted(spreads, nodes, other), watch)
-                        best = min(best, end, key=lambda end: end.score)
+                best = self._best(spreads, nodes, split, start, rng, watch)
                 if self._says_something(spreads, best):
                     ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
                     after, n_iter = self._everywhere(X, ended, places), best.n_iter
@@ -177,9 +170,58 @@ class SelfExpressionFinder(SubspaceFinder):
         flats = self._flats(spreads, of_rows)
         return Parts(_placed(spreads.rows, of_rows, flats), flats)
 
-    def _refined(self, spreads: Spreads, start: Parts, watch: Watch) -> Refined:
+    def _best(
+        self,
+        spreads: Spreads,
+        nodes: Nodes,
+        split: Split,
+        start: Parts,
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> Refined:
+        """The refined clusters that describe the rows best, of several ways to begin."""
+        ends = []
+        for begun in self._beginnings(spreads, nodes, split, start, rng, watch):
+            ends.append(self._refined(spreads, begun, watch))
+            # Where all rows lie on their flats there is nothing to gain.
+            if self._is_exact(spreads, ends[-1].parts):
+                break
+            # Parts that mix flats have too many dimensions; flats that hold all rows part none.
+            dim = self._even_dim(spreads, len(begun.flats))
+            if dim is not None and dim < self._common_dim(spreads, begun.labels):
+                ends.append(self._refined(spreads, begun, watch, dim))
+        return min(ends, key=lambda end: end.score)
+
+    def _beginnings(
+        self,
+        spreads: Spreads,
+        nodes: Nodes,
+        split: Split,
+        start: Parts,
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> Iterator[Parts]:
+        """The parts of the graph, the flats that rows write, and parts that are joined."""
+        # Where there are few rows, what they write is looked at in no time, and shows at once
+        # whether they all lie on flats; of more rows it is cheaper to refine the parts first.
+        last = len(nodes.directions) <= WRITERS and not self._is_exact(spreads, start)
+        if not last:
+            yield start
+        written = self._written_parts(split, nodes.directions, rng, watch)
+        if written is not None:
+            yield self._fitted(spreads, nodes, written)
+        if last:
+            yield start
+        pieces = self._joined_parts(split, nodes.directions, rng, watch)
+        if pieces is not None:
+            yield self._fitted(spreads, nodes, pieces)
+
+    def _refined(
+        self, spreads: Spreads, start: Parts, watch: Watch, first: int | None = None
+    ) -> Refined:
         """Rows go to the closest flat and flats are fitted anew while that describes them better.
 
+        The flats are of the dimension that is usual among the parts, or at ``first`` of another.
         As many rows are noise as before, the farthest ones; no cluster is given up.
         """
         rows = spreads.rows
@@ -187,6 +229,10 @@ class SelfExpressionFinder(SubspaceFinder):
         best, n_iter = start, 1
         dim = self._common_dim(spreads, start.labels)
         score = self._score(spreads, start.labels, dim)
+        if all(flat.dim == dim for flat in start.flats) and self._is_exact(spreads, start):
+            # No row can be closer to another flat, and none can be smaller.
+            return Refined(start, score, n_iter)
+        dim = dim if first is None else first
         now = start.labels
         while n_iter <= ROUNDS and not watch.out_of_time():
             flats = self._flats(spreads, now, dim)
@@ -215,6 +261,13 @@ class SelfExpressionFinder(SubspaceFinder):
         # The median; of two in the middle their mean, rounded down.
         middle = (dims[(len(dims) - 1) // 2] + dims[len(dims) // 2]) // 2
         return max(middle, 0 if self.affine else 1)
+
+    def _even_dim(self, spreads: Spreads, k: int) -> int | None:
+        """The dimension of each of k flats of one size that span the one that all rows lie on."""
+        whole = spreads.common_flat_dim
+        if self.flat_dim is not None or whole == spreads.rows.shape[1]:
+            return None
+        return max((whole + 1) // k - 1, 0) if self.affine else max(whole // k, 1)
 
     def _score(self, spreads: Spreads, labels: IndexArray, dim: int) -> float:
         """BIC of the rows around flats of one dimension, labels included; smaller is better."""
@@ -492,11 +545,7 @@ def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
     is_zero = lengths <= NOTHING * lengths.max(initial=0.0)
     if affine or is_zero.all():
         is_zero = np.zeros(len(rows), bool)
-    _, first, inverse = np.unique(rows + 0.0, axis=0, return_index=True, return_inverse=True)
-    # In the order of the table, without the row of zeros.
-    first = np.sort(first[~is_zero[first]]) if is_zero.any() else np.sort(first)
-    number = np.zeros(inverse.max(initial=0) + 1, np.intp)
-    number[inverse.ravel()[first]] = np.arange(len(first))
+    first, of_row = _first_alike(rows, is_zero)
     own = rows[first]
     if affine:
         own = own - own.mean(axis=0)
@@ -504,7 +553,22 @@ def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
         own = np.hstack([own, np.full((len(own), 1), typical)])
     own = in_their_span(own)
     length = np.linalg.norm(own, axis=1, keepdims=True)
-    return Nodes(own / np.where(length > 0, length, 1.0), number[inverse.ravel()], first, is_zero)
+    return Nodes(own / np.where(length > 0, length, 1.0), of_row, first, is_zero)
+
+
+def _first_alike(rows: FloatArray, is_zero: BoolArray) -> tuple[IndexArray, IndexArray]:
+    """The first of each set of equal rows, without those of zeros, and for each row its set."""
+    cells = (rows + 0.0).tobytes()  # -0 is 0
+    width = len(cells) // max(len(rows), 1)
+    number: dict[bytes, int] = {}
+    first: list[int] = []
+    of_row = np.zeros(len(rows), np.intp)
+    for at in np.flatnonzero(~is_zero).tolist():
+        found = number.setdefault(cells[at * width : (at + 1) * width], len(first))
+        of_row[at] = found
+        if found == len(first):
+            first.append(at)
+    return np.array(first, np.intp), of_row
 
 
 def in_their_span(rows: FloatArray) -> FloatArray:
@@ -716,6 +780,17 @@ class Spreads:
     def spread(self, inside: BoolArray) -> Spread:
         """Of some rows."""
         return Spread(self.rows[inside], self._affine)
+
+    @cached_property
+    def common_flat_dim(self) -> int:
+        """The dimension of the flat that all rows lie on; all features if they lie on none.
+
+        One that leaves out a single direction may as well be the largest that was looked at.
+        """
+        found = Spread(self.rows, self._affine)
+        dim, p = int(found.dim_scores.argmin()), self.rows.shape[1]
+        lie = found.off(dim) <= OFF_THE_FLAT * found.off(0)
+        return dim if lie and dim < p - 1 else p
 
     def renumbered(self, labels: IndexArray) -> list[Spread]:
         """Of every cluster, where the same ones may be known by other numbers."""

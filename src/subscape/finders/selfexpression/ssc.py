@@ -231,9 +231,9 @@ def pursuit(
         like = room.likenesses(left[todo])
         like[np.arange(len(todo)), own[todo]] = -1.0
         best = like.argmax(axis=1)
-        fresh, inside = U[best].copy(), np.zeros((len(todo), step))
+        fresh, inside = U[best], np.zeros((len(todo), step))
         before = basis[todo, :step]
-        for _ in range(2):  # twice is enough
+        for _ in range(2 if step else 0):  # twice is enough
             part = np.einsum("tsp,tp->ts", before, fresh)
             fresh -= np.einsum("ts,tsp->tp", part, before)
             inside += part
