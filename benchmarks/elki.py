@@ -51,7 +51,7 @@ NAMES = {
     "eric.k": "n_neighbors", "ericdf.delta": "delta", "ericdf.tau": "eps",
     "cash.minpts": "min_samples", "cash.maxlevel": "max_level", "cash.jitter": "jitter",
     "lmclus.minsize": "min_cluster_size", "lmclus.threshold": "sensitivity",
-    "lmclus.maxdim": "max_dim", "lmclus.sampling-level": "sampling level",
+    "lmclus.maxdim": "max_dim", "lmclus.sampling-level": "n_clusters_hint",
 }  # fmt: skip
 #: Where a flag means something else for one algorithm.
 OWN_NAMES = {

@@ -85,7 +85,8 @@ TABLE_1 = """
 Lowest loss over each finder's grid: loss / l / clusters, noise by its share, as points; and how
 many different clusterings its settings gave. No setting asks for a single cluster. Last columns:
 the clustering of the same grid with the fewest bits, which needs no price. Where our loss is above
-the paper's, the remark says why.
+the paper's, the remark says why. The paper ran ELKI's programs, so that its column is ELKI's;
+OpenSubspace has none of these algorithms.
 """
 FIGURE_5 = """
 Loss (clusters), the best of 2 and 3 clusters, beside a single one (PCA). The autoencoder is trained
