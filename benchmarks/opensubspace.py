@@ -303,7 +303,8 @@ def main():
         print("\n".join(new), flush=True)
         lines = merged(lines, new)
         if not options.finders:
-            limits = f"At most {options.max_time:g} s a fit, ELKI {elki_time:g} s a run."
+            patience = f"{elki_time:g} s of the processor a run" if elki_time else "not run anew"
+            limits = f"At most {options.max_time:g} s a fit, ELKI {patience}."
             whens[cells_of(new[0])[0]] = f"{limits} {said_when()}"
         if not options.quick and (options.merge or not options.finders):
             path.write_text("\n".join(page(lines, whens)) + "\n")
