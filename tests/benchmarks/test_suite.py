@@ -146,6 +146,15 @@ def test_fewer_rows_count_where_elki_does_not_end_on_many(results):
     assert suite.measured(target("p3c"), results).note.startswith("at least 4.5, its result is not")
 
 
+def test_the_day_is_the_one_that_the_page_says(results):
+    page = results / "finders_speed.md"
+    page.write_text(f"{SPEED}\nMeasured 2020-02-03 04:05 UTC, somewhere.\n")
+    assert suite.measured(target("proclus_10"), results).source.endswith(", 2020-02-03")
+    page.write_text(page.read_text() + "\n- DOC: Measured on 2020-01-09.\n")
+    source = suite.measured(target("proclus_10"), results).source
+    assert source.endswith(", 2020-01-09 to 2020-02-03")
+
+
 def test_the_slowest_pass_also_counts_against_the_cheaper_product(results):
     (results / "scale.md").write_text(
         "| job | rows | X·B (s) | Xᵀ·X (s) | slowest pass to Xᵀ·X |\n"
