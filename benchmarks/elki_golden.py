@@ -48,6 +48,11 @@ CASES = {
               {"n_neighbors": 15, "eps": 0.05, "min_samples": 8}),
     "ERiC": (flats, {"eric.k": 15, "dbscan.minpts": 8, "ericdf.delta": 0.1, "ericdf.tau": 0.05},
              {"n_neighbors": 15, "eps": 0.05, "min_samples": 8, "delta": 0.1}),
+    "FourC": (flats, {"dbscan.epsilon": 0.1, "dbscan.minpts": 6, "pca.filter.delta": 0.1,
+                      "predecon.kappa": 50, "predecon.lambda": 2},
+              {"eps": 0.1, "min_samples": 6, "delta": 0.1, "kappa": 50, "max_dim": 2}),
+    "DiSH": (boxes, {"dish.epsilon": 0.05, "dish.mu": 15}, {"eps": 0.05, "min_samples": 15}),
+    "P3C": (boxes, {"p3c.threshold": 1e-4}, {"poisson_threshold": 1e-4}),
     "ORCLUS": (flats, {"projectedclustering.k": 3, "projectedclustering.l": 2, "orclus.seed": 0},
                {"n_clusters": 3, "subspace_dim": 2}),
 }  # fmt: skip

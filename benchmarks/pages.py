@@ -52,6 +52,10 @@ class Page:
         found = re.search(pattern, self._text)
         return None if found is None else first_number(found.group(1))
 
+    def line(self, start: str) -> str:
+        """The first line with a start, or nothing."""
+        return next((line for line in self._text.splitlines() if line.startswith(start)), "")
+
 
 class Sections:
     """A page whose sections are measured one by one; those not measured anew stay as they were.

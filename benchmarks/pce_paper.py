@@ -28,6 +28,7 @@ import pce_ensembles
 from pce_ensembles import TABLES, Effort, Setting, classes, member, one_ensemble, projective
 from pce_signs import as_printed, order, signs
 from pce_tables import Results, all_methods, beside_paper, by_table, changed, mean, times
+from ratios import said_when
 
 from subscape.arrays.tanimoto import products, projective_similarities
 from subscape.ensemble import ClusterBasedPCE, generate
@@ -114,7 +115,8 @@ def report(results: Results, settings: argparse.Namespace, extra: list[str]) -> 
         "# Projective clustering ensembles: Gullo et al. (2011), ours beside theirs", "",
         f"Ensembles of {settings.size} members: {numbers}; {settings.runs} run(s) of every random "
         f"method on each, one of MOEA-PCE with {settings.generations} generations. Checks of "
-        f"causes were run on so many of them: {checked}. The paper has 20 ensembles, 50 runs.", "",
+        f"causes were run on so many of them: {checked}. The paper has 20 ensembles, 50 runs. "
+        f"ELKI and OpenSubspace have no such methods. {said_when()}", "",
         f"Members are {how} Columns are {columns[setting.scale]}, h goes from {setting.low:.3g} to "
         f"{setting.high:g}, and members are softened {soft[setting.soft]}. The paper says nothing "
         "of these three; of the settings in [pce_settings.md](pce_settings.md) the default comes "

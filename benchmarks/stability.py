@@ -27,6 +27,7 @@ os.environ["MPLBACKEND"] = "Agg"
 
 import matplotlib.pyplot as plt
 import numpy as np
+from ratios import said_when
 
 from subscape.datasets import planted_axes, thesis_6_2
 from subscape.finders import PROCLUS, SSPC
@@ -252,7 +253,7 @@ def main():
         if options.part not in (None, name):
             continue
         start = time.perf_counter()
-        text = "\n".join([f"# {title}", "", *work()])
+        text = "\n".join([f"# {title}", "", said_when(), "", *work()])
         (RESULTS / f"stability_{name}.md").write_text(text)
         print(text)
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)

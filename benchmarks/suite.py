@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -194,7 +195,10 @@ def _recorded(entry: dict) -> Measured:
 
 
 def _written(path: Path) -> str:
-    """The day a page was committed, or written if it isn't."""
+    """The days on which a page says that it was measured; else when it was committed or written."""
+    days = re.findall(r"[Mm]easured (?:on )?(\d{4}-\d\d-\d\d)", path.read_text(encoding="utf-8"))
+    if days:
+        return min(days) if len(set(days)) == 1 else f"{min(days)} to {max(days)}"
     call = ["git", "log", "-1", "--format=%cs", "--", path.name]
     try:
         done = subprocess.run(call, cwd=path.parent, capture_output=True, text=True, check=False)
@@ -218,8 +222,9 @@ def results_page(folder: Path, outcomes: dict[str, Outcome]) -> str:
     lines = [
         "# Results of the benchmarks",
         "",
-        "Written by `make bench` (small sizes) and `make bench-full`. A ratio stands here only if "
-        "both sides did the same work: the same table, rows searched, variant, parameters, steps "
+        "Gathered by `suite.py` from what the benchmarks wrote, which `make bench` runs at small "
+        "sizes and `make bench-full` at those of the goals. A ratio stands here only if both sides "
+        "did the same work: the same table, rows searched, variant, parameters, steps "
         "and precision, and ours no worse a result; otherwise the reason stands in its place. "
         "Numbers of pages were measured when the page was written, on the "
         "machine it names; those of small sizes say so and prove nothing about the goal's size.",

@@ -19,6 +19,15 @@ def test_all_that_is_measured_has_a_paper():
     assert {row["method"] for row in PAGE.rows} == set(CASES)
 
 
+def test_whoever_does_otherwise_by_default_says_what_that_gains():
+    for name, entry in CATALOGUE.items():
+        if entry.published is None or entry.role == "baseline":
+            continue
+        cls = entry.load()
+        otherwise = cls.as_published().get_params() != cls().get_params()
+        assert not otherwise or name in CASES, name
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_docstrings_have_the_figures_of_the_page(name):
     one, other = (PAGE.number(column, method=name) for column in ("as published", "default"))

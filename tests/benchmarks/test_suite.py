@@ -31,6 +31,19 @@ SPEED = f"""# Speed
 | P3C | as published, same settings | 10000 x 50 | 0.000 | 2.00 |  | {STOPPED.format(19)} |  |
 | DiSH | as published, same settings | 10000 x 50 | 1.000 | cut short | 0.9 | 20.0 |  |
 """
+SHORT = "not finished after 9 s of the processor"
+#: What ELKI does not end on many rows it may end on few.
+FEWER = f"""
+| finder | variant | table | CE | seconds | ELKI CE | ELKI seconds | ratio |
+|---|---|---|---|---|---|---|---|
+| DOC | as published, same settings | 10000 x 50 | 0.0 | 2.00 |  | {STOPPED.format(60)} |  |
+| DOC | default | 1000 x 50 | 0.0 | 0.01 | 0.1 | 7.00 | not comparable: variant |
+| DOC | as published, same settings | 1000 x 50 | 0.0 | 0.50 | 0.1 | 7.00 | 14.0x |
+| P3C | as published, same settings | 10000 x 50 | 0.0 | 2.00 |  | {SHORT} |  |
+| P3C | as published, same settings | 1000 x 50 | 0.0 | 1.00 |  | {SHORT} |  |
+| DiSH | as published, same settings | 10000 x 50 | 0.0 | 2.00 | 0.1 | 6.00 | 3.0x |
+| DiSH | as published, same settings | 1000 x 50 | 0.0 | 0.50 | 0.1 | 7.00 | 14.0x |
+"""
 
 
 @pytest.fixture
@@ -123,6 +136,33 @@ def test_numbers_are_read_in_pages(results):
     assert suite.measured(target("default_ce"), results).value == pytest.approx(-0.43)
     assert suite.measured(target("subclu"), results).note == "not in its page"
     assert suite.measured(target("sre"), results).note == "not measured"
+
+
+def test_fewer_rows_count_where_elki_does_not_end_on_many(results):
+    (results / "finders_speed.md").write_text(FEWER)
+    assert suite.measured(target("doc"), results).value == 14.0
+    # On the first table that it ends.
+    assert suite.measured(target("dish"), results).value == 3.0
+    assert suite.measured(target("p3c"), results).note.startswith("at least 4.5, its result is not")
+
+
+def test_the_day_is_the_one_that_the_page_says(results):
+    page = results / "finders_speed.md"
+    page.write_text(f"{SPEED}\nMeasured 2020-02-03 04:05 UTC, somewhere.\n")
+    assert suite.measured(target("proclus_10"), results).source.endswith(", 2020-02-03")
+    page.write_text(page.read_text() + "\n- DOC: Measured on 2020-01-09.\n")
+    source = suite.measured(target("proclus_10"), results).source
+    assert source.endswith(", 2020-01-09 to 2020-02-03")
+
+
+def test_the_slowest_pass_also_counts_against_the_cheaper_product(results):
+    (results / "scale.md").write_text(
+        "| job | rows | X·B (s) | Xᵀ·X (s) | slowest pass to Xᵀ·X |\n"
+        "| --- | --- | --- | --- | --- |\n| LAC | 10,000,000 | 0.5 | 1.5 | 1.2 |\n"
+        "| sre | 10,000,000 | 0.5 | 1.0 | 1.5 |\n| sre | 1,000,000 | 0.1 | 1.0 | 9.0 |\n"
+    )
+    assert suite.measured(target("slowest"), results).value == 1.5
+    assert suite.measured(target("slowest_thin"), results).value == pytest.approx(3.6)
 
 
 def test_a_full_record_comes_before_a_page_and_a_small_one_after(results):

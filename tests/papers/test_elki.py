@@ -130,6 +130,39 @@ def test_clique_is_the_paper_s_and_elki_joins_units_that_are_not_neighbours():
     assert set(ours(published("CLIQUE"))) < paper
 
 
+def test_fourc_has_elki_s_clusters_but_for_rows_at_their_borders():
+    mine = [rows for rows, _ in ours(published("FourC"))]
+    others = [rows for rows, _ in theirs("FourC")]
+    assert len(mine) == len(others) == 4
+    pairs = [(min(mine, key=lambda each: len(each ^ rows)), rows) for rows in others]
+    assert len({found for found, _ in pairs}) == 4
+    # Two rows are in another of the four, two that ELKI reaches are noise; one cluster is the same.
+    apart = [found ^ rows for found, rows in pairs]
+    assert sorted(map(len, apart)) == [0, 1, 2, 3]
+    assert len(frozenset().union(*mine) ^ frozenset().union(*others)) == 2
+
+
+def test_dish_has_elki_s_clusters_and_rows_that_elki_leaves_at_the_top():
+    mine, others = ours(published("DiSH")), theirs("DiSH")
+    (top,) = (rows for rows, dims in others if dims is None)
+    inside = [(rows, dims) for rows, dims in others if dims is not None]
+    assert len(mine) == len(inside) == 3
+    for rows, dims in inside:
+        (found,) = (whole for whole, own in mine if rows <= whole and own == dims)
+        # ELKI's hierarchy keeps a few of them above all clusters, without a subspace.
+        assert found - rows <= top
+
+
+def test_p3c_parts_what_elki_joins_and_elki_names_all_features():
+    mine, others = ours(published("P3C")), theirs("P3C")
+    assert {dims for _, dims in others} == {frozenset(range(5))}
+    assert sorted(map(len, (dims for _, dims in mine))) == [3, 3, 3]
+    same = {rows for rows, _ in mine} & {rows for rows, _ in others}
+    assert len(same) == 1
+    (joined,) = (rows for rows, _ in others if rows not in same)
+    assert all(rows <= joined for rows, _ in mine if rows not in same)
+
+
 def segmental(X, clusters):
     """PROCLUS' objective: mean distance per feature to the centroid, over all rows."""
     total = []

@@ -151,6 +151,9 @@ class CSPA(RowMethod):
       default, never spells out the pairs, and leaves parts of unequal size alone.
     - The paper knows no noise: ``noise`` is ours. How often two rows are joined is divided by the
       geometric mean of the numbers of members voting on each of them.
+    - What that gains: mean 1 − NMI in rows 0.15 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -207,6 +210,9 @@ class HGPA(RowMethod):
     - The paper cuts the hypergraph with HMETIS. ``partitioner="metis"`` comes nearest to it: METIS
       on the graph with a vertex in the middle of every hyperedge.
     - The paper knows no noise: ``noise`` is ours.
+    - What that gains: mean 1 − NMI in rows 0.17 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -261,6 +267,9 @@ class MCLA(RowMethod):
     - The paper knows no noise: ``noise`` is ours.
     - Always: ties go to the group with more clusters that have the row, then to the first; the
       paper breaks them at random.
+    - What that gains: mean 1 − NMI in rows 0.00 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -71,6 +71,9 @@ class WSPA(_WeightedMethod):
     - The paper knows no noise: ``noise`` is ours.
     - Always: distances are measured in columns scaled to standard deviation 1, since the paper's
       formula depends on the units.
+    - What that gains: mean 1 − NMI in rows 0.21 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------
@@ -129,6 +132,9 @@ class WBPA(_WeightedMethod):
     - The paper knows no noise: ``noise`` is ours.
     - Always: distances are measured in columns scaled to standard deviation 1, as for
       :class:`WSPA`.
+    - What that gains: mean 1 − NMI in rows 0.19 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (20 LAC clusterings of 200 x 8 with four clusters;
+      ``benchmarks/published.py``).
 
     References
     ----------

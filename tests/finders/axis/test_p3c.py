@@ -16,6 +16,7 @@ from subscape.arrays.blocks import as_blocks
 from subscape.core import ConstantFeatureWarning
 from subscape.datasets import planted_axes, thesis_6_1
 from subscape.finders import P3C
+from subscape.finders.axis.p3c import p3c
 from subscape.finders.axis.p3c.cores import Evidence, exact_cores, greedy_cores
 from subscape.finders.axis.p3c.intervals import (
     Intervals,
@@ -416,3 +417,23 @@ def test_the_mixture_stops_when_the_time_is_over():
     assert watch.was_cut
     more = fit_mixture(scaled, features, start.T, 0.001, 50, 0.0, Watch(max_time=1e9))
     assert not np.array_equal(more.posterior, once.posterior)
+
+
+def test_a_fit_that_is_cut_short_has_no_cluster_without_rows(monkeypatch):
+    """The last fit before the time is over can take all rows of a cluster away."""
+    X, _ = planted_axes(300, 8, n_clusters=3, dims=4, random_state=0)
+    fitted = []
+
+    def emptied(*args):
+        mixture = fit_mixture(*args)
+        fitted.append(len(mixture.features))
+        if len(fitted) == 2:
+            mixture.posterior[:, 0] = 0
+        return mixture
+
+    monkeypatch.setattr(p3c, "fit_mixture", emptied)
+    monkeypatch.setattr(p3c, "irredundant", lambda m, *_: list(range(1, len(m.features))))
+    monkeypatch.setattr(Watch, "out_of_time", lambda self: len(fitted) >= 2)
+    found = P3C.as_published(poisson_threshold=1e-4).fit(X).clustering_
+    assert fitted[1] == fitted[0] - 1
+    assert found.n_clusters == fitted[1] - 1

@@ -334,6 +334,9 @@ class LatentClasses(SubspaceFinder):
     - There all columns hold levels; ``categorical`` says which do here, the others are numbers.
     - Always: starts from rows, the split of classes, one pseudo-row in every class, and columns
       that may be independent of the class in the integrated likelihood.
+    - What that gains: mean 1 − NMI in rows 0.06 as published (n_clusters=3), 0.06 by default, on
+      five generated tables (300 answers to 12 questions, three classes;
+      ``benchmarks/published.py``).
 
     References
     ----------

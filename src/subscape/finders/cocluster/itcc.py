@@ -78,6 +78,9 @@ class ITCC(SubspaceFinder):
       and so are the many starts (``n_init=1``).
     - Always: the paper leaves the start, ties and empty clusters open: here a row stays where it is
       at ties, and an empty cluster takes the row that fits its own worst.
+    - What that gains: mean 1 − NMI in rows 0.00 as published (n_row_clusters=3,
+      n_column_clusters=3), 0.00 by default, on five generated tables (120 x 40 counts, three groups
+      of rows and of columns; ``benchmarks/published.py``).
 
     References
     ----------

@@ -108,6 +108,9 @@ class HDDC(MixtureFinder):
       the best ones within the old ones and what the covariance makes of them. Starts on wide
       tables take few directions (up to 10) from a sketch of the covariance. The models with
       common directions (AjBQD, ABQD) are left out.
+    - What that gains: mean 1 − NMI in rows 0.00 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (300 x 10, normal clusters along flats of 1, 2, 2 and 3 dimensions;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -89,6 +89,9 @@ class MFA(MixtureFinder):
     - The choice of the number of factors (``flat_dim``) and of clusters (``criterion``), the sample
       of long tables (``search_rows=None`` as published), many starts (``n_init=1``), soft
       clusterings (``assignment``) and missing values are additions.
+    - What that gains: mean 1 − NMI in rows 0.01 as published (n_clusters=4, flat_dim=2), 0.00 by
+      default, on five generated tables (300 x 10, normal clusters along flats of 1, 2, 2 and 3
+      dimensions; ``benchmarks/published.py``).
 
     References
     ----------

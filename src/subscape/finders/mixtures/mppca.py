@@ -92,6 +92,9 @@ class MPPCA(MixtureFinder):
     - Always: directions are improved in every step by the best ones within the old ones and what
       the covariance makes of them; starts on wide tables take few directions (up to 10) from a
       sketch of the covariance.
+    - What that gains: mean 1 − NMI in rows 0.01 as published (n_clusters=4, flat_dim=2), 0.00 by
+      default, on five generated tables (300 x 10, normal clusters along flats of 1, 2, 2 and 3
+      dimensions; ``benchmarks/published.py``).
 
     References
     ----------

@@ -119,6 +119,9 @@ class SubKMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, SubspaceFinde
       so rows are assigned as in the full space and the labels follow the path of k-means from the
       same start; the steps are therefore those of k-means, and the subspace is read off the centres
       once, by a singular value decomposition of k rows.
+    - What that gains: mean 1 − NMI in rows 0.26 as published (n_clusters=4), 0.12 by default, on
+      five generated tables (300 x 8, four clusters in two columns, three times as wide noise in
+      six; ``benchmarks/published.py``).
 
     References
     ----------

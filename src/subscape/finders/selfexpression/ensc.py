@@ -102,6 +102,9 @@ class EnSC(SelfExpressionFinder):
       ``affine``, which appends a constant column to the centred rows, and ``n_nonzero``.
     - Always: the largest coefficient of each row counts 1 in the graph; solutions are found by
       coordinate descent, to three digits.
+    - What that gains: mean 1 − NMI in rows 0.05 as published (n_clusters=4), 0.04 by default, on
+      five generated tables (four planes of 60 rows in nine features, noise of .05;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -90,6 +90,9 @@ class LSR(SelfExpressionFinder):
     - Always: rows have length 1, and no row expresses itself (the paper's first variant); the
       largest coefficient of each row counts 1 in the graph; ``affine`` appends a constant column
       to the centred rows.
+    - What that gains: mean 1 − NMI in rows 0.05 as published (n_clusters=4), 0.04 by default, on
+      five generated tables (four planes of 60 rows in nine features, noise of .05;
+      ``benchmarks/published.py``).
 
     References
     ----------

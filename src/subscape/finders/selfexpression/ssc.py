@@ -100,6 +100,9 @@ class SSC(SelfExpressionFinder):
       (``flat_dim``) are additions.
     - Always: the largest coefficient of each row counts 1 in the graph; ``affine`` appends a
       constant column to the centred rows instead of asking for coefficients that sum to 1.
+    - What that gains: mean 1 − NMI in rows 0.90 as published (n_clusters=4, n_nonzero=2), 0.04 by
+      default, on five generated tables (four planes of 60 rows in nine features, noise of .05;
+      ``benchmarks/published.py``).
 
     References
     ----------

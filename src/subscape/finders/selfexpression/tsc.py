@@ -88,6 +88,9 @@ class TSC(SelfExpressionFinder):
       (``flat_dim``) are additions. So is
       ``affine``, which appends a constant column to the centred rows.
     - Always: rows have length 1.
+    - What that gains: mean 1 − NMI in rows 0.12 as published (n_clusters=4), 0.04 by default, on
+      five generated tables (four planes of 60 rows in nine features, noise of .05;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -89,6 +89,9 @@ class EWKM(LAC):
       starts (``n_init=1``) from rows far apart (``init="random"``), and a sample of long tables
       (``search_rows=None``).
     - Always: a cluster that loses all rows gets the row that is worst placed.
+    - What that gains: mean CE 0.67 as published (n_clusters=4), 0.66 by default, on five generated
+      tables (300 x 12, four clusters of four features, a tenth of noise;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -88,6 +88,9 @@ class SparseKMeans(SubspaceFinder):
     - ``scale="std"`` stands for what the paper leaves to the user (``scale=None`` as published).
     - Always: within a round the clusters go on from those before, so that the objective never
       falls; the paper starts k-means anew.
+    - What that gains: mean 1 − NMI in rows 0.01 as published (n_clusters=4), 0.00 by default, on
+      five generated tables (300 x 8, four clusters in two columns, three times as wide noise in
+      six; ``benchmarks/published.py``).
 
     References
     ----------

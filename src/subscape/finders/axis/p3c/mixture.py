@@ -17,7 +17,7 @@ from subscape.arrays.bitsets import count
 from subscape.arrays.blocks import Blocks, as_blocks
 from subscape.arrays.row_bits import rows_where
 from subscape.arrays.row_values import each_row
-from subscape.core.types import BoolArray, FloatArray, IntArray
+from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
 from subscape.finders.base import Watch
 
 __all__ = ["Mixture", "fit_mixture", "irredundant"]
@@ -221,20 +221,44 @@ def irredundant(mixture: Mixture, scaled: FloatArray | Blocks, alpha: float) -> 
     own, wide = packed[:n_clusters], packed[n_clusters:]
     sizes = count(own)
     cells = [int(size) * len(f) for size, f in zip(sizes, mixture.features, strict=True)]
-    staying = list(range(n_clusters))
-    # Of thousands of clusters few share a feature, and only those can cover each other there.
+    # How many clusters have a row in a feature, in binary: of thousands of clusters each is looked
+    # at against all others at once.
     sharing: dict[int, list[int]] = {}
-    for k in staying:
+    for k in range(n_clusters):
         for feature in mixture.features[k].tolist():
             sharing.setdefault(feature, []).append(k)
+    having = {}
+    for feature, clusters in sharing.items():
+        planes = np.zeros((len(clusters).bit_length(), wide.shape[1]), wide.dtype)
+        for k in clusters:
+            _count_up(planes, wide[k])
+        having[feature] = planes
+    staying = set(range(n_clusters))
     for k in sorted(staying, key=lambda k: (cells[k], -k)):
-        for feature in mixture.features[k].tolist() if sizes[k] else ():
-            others = [other for other in sharing[feature] if other != k]
-            covered = np.bitwise_or.reduce(wide[others], axis=0)
-            if count(own[k] & covered) / sizes[k] < COVERED:
+        others = {}
+        for feature in mixture.features[k].tolist():
+            others[feature] = _counted_down(having[feature], wide[k])
+            covered = np.bitwise_or.reduce(others[feature], axis=0)
+            if sizes[k] and count(own[k] & covered) / sizes[k] < COVERED:
                 break
         else:
             staying.remove(k)
-            for feature in mixture.features[k].tolist():
-                sharing[feature].remove(k)
-    return staying
+            having |= others
+    return sorted(staying)
+
+
+def _count_up(planes: BitArray, rows: BitArray) -> None:
+    """Add one to the numbers of some rows; a plane has a binary digit of all, the ones first."""
+    for plane in planes:
+        before = plane.copy()
+        plane ^= rows
+        rows = before & rows
+
+
+def _counted_down(planes: BitArray, rows: BitArray) -> BitArray:
+    """The same numbers, less one for some rows that have one at least."""
+    left = planes.copy()
+    for plane in left:
+        plane ^= rows
+        rows = rows & plane
+    return left

@@ -314,7 +314,10 @@ class P3C(SubspaceFinder):
             mixture = mixture.select(staying)
             mixture = fit_mixture(scaled, mixture.features, mixture.posterior, *fit)
             if watch.out_of_time():
-                return mixture, cores
+                # Some may have lost their rows in this fit, which nobody looks at any more.
+                sizes = row_counts(_nearest(mixture.posterior), len(cores) + 1)
+                staying = [k for k in range(len(cores)) if sizes[k] >= self.min_cluster_size]
+                return mixture.select(staying), [cores[k] for k in staying]
 
     def _found(
         self, scaled: Blocks, mixture: Mixture | None, cores: list[Core], rounds: int

@@ -100,6 +100,9 @@ class ChengChurch(SubspaceFinder):
       random numbers; mirror images are looked for once, at the end; where none of more than
       ``min_multi`` rows exceeds the limit of the multiple deletion, the worst 2 % go, not a single
       one; and rows and columns that fit only thanks to the random numbers are deleted again.
+    - What that gains: mean RNIA of the first bicluster 0.09 as published (n_clusters=1,
+      delta=0.02), 0.06 by default, on five generated tables (120 x 40, one bicluster of 30 x 15;
+      ``benchmarks/published.py``).
 
     References
     ----------

@@ -83,6 +83,8 @@ class AutoNR(ViewFinder):
       description gets shorter. Ours differs in the code (variances differ between directions,
       directions have a price, no distance of pairs is needed) and in where new views are looked for
       (in the independent components of the noise space), which needs no repeated runs.
+    - What that gains: mean 1 − NMI of the views 0.01 as published (nothing set), 0.01 by default,
+      on five generated tables (200 x 6, two views of three clusters; ``benchmarks/published.py``).
 
     References
     ----------

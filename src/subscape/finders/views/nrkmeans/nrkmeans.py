@@ -109,7 +109,7 @@ class NrKMeans(ViewFinder):
       gives a start of your own. The rotations multiply from the right (the supplement prints left
       products, which raise the cost), and the scatter is taken from the centres instead of from a
       pass over the rows.
-    - What that gains: mean mean 1 − NMI of the views 0.01 as published (n_clusters=(3, 3)), 0.01 by
+    - What that gains: mean 1 − NMI of the views 0.01 as published (n_clusters=(3, 3)), 0.01 by
       default, on five generated tables (200 x 6, two views of three clusters;
       ``benchmarks/published.py``).
 
