@@ -297,8 +297,10 @@ def test_scheduler_that_stops_answering(client, table, monkeypatch):
 
 def test_workers_that_do_not_answer(table, monkeypatch):
     class Silent:
-        def wait_for_workers(self, number, timeout):
-            pass
+        status = "running"
+
+        def ncores(self):
+            return {"tcp://127.0.0.1:1": 1}
 
         def run(self, function, *arguments, on_error):
             time.sleep(60)
@@ -310,8 +312,10 @@ def test_workers_that_do_not_answer(table, monkeypatch):
 
 def test_workers_may_take_longer_to_load_the_libraries(monkeypatch):
     class Slow:
-        def wait_for_workers(self, number, timeout):
-            pass
+        status = "running"
+
+        def ncores(self):
+            return {"tcp://127.0.0.1:1": 1}
 
         def run(self, function, *arguments, on_error):
             if function is eval:
