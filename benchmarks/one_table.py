@@ -13,8 +13,9 @@ the client are all that its connections carry.
 
 Seconds say little on a machine that others use as well. So processor time is read before and after
 every pass (on Linux): that of the thread which does a worker's calls, and that of its whole
-process, with what Dask does beside the calls. The critical path is the sum over the passes of the worker that took
-longer, and all that the client did: how long two workers would take that had a core each.
+process, with what Dask does beside the calls. The critical path is the sum over the passes of the
+worker that took longer, and all that the client did: how long two workers would take that had a
+core each.
 
 Writes benchmarks/results/one_table.md (not with --quick).
 
@@ -536,7 +537,8 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
         "the time that others keep them waiting.",
         "",
         "| job | here | client | scheduler | calls of 1 worker | of 2 | path, 1 worker | path, 2 "
-        "| ratio | processes of 1 worker | of 2 | path, 1 worker | path, 2 | ratio | here to path, 1 |",
+        "| ratio | processes of 1 worker | of 2 | path, 1 worker | path, 2 | ratio "
+        "| here to path, 1 |",
         "|---|" + "---:|" * 14,
     ]
     work = {"rows": n_rows, "columns": n_features}

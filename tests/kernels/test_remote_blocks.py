@@ -260,6 +260,16 @@ def test_what_a_function_raises_comes_back(client, table):
         as_blocks(da.from_array(table, chunks=(2000, 5))).fold(refuse)
 
 
+def test_worker_without_memory(client, table):
+    def too_much(block, rows):
+        return np.empty(2**46)
+
+    with pytest.raises(
+        MemoryError, match=r"rows 0 to 1002 \(.*allocate.*\); give each worker more"
+    ):
+        as_blocks(da.from_array(table, chunks=(2000, 5))).fold(too_much)
+
+
 def test_other_build_on_a_worker_is_refused(client, table, monkeypatch):
     def build():
         return ("1.0", "numpy") if is_on_worker() else ("1.0", "cython")

@@ -324,8 +324,15 @@ def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) ->
             "install the same build there, or set SUBSCAPE_KERNELS alike"
         )
     keep_freed_memory()
-    with on_worker():
-        return _done(visit, start, stop, given[:n_pieces], list(given[n_pieces:]))
+    try:
+        with on_worker():
+            return _done(visit, start, stop, given[:n_pieces], list(given[n_pieces:]))
+    except MemoryError as error:
+        raise MemoryError(
+            f"a worker has no memory left for rows {start} to {stop - 1} ({error}); give each "
+            "worker more (dask worker --memory-limit) or fewer threads, and a Dask array or data "
+            "frame smaller chunks"
+        ) from None
 
 
 def _done(
