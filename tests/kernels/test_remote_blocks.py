@@ -93,6 +93,24 @@ def test_rows_of_files_are_dealt_out_evenly():
         assert np.sum(np.array(cut.lengths)[dealt_to == worker]) == 1500
 
 
+def test_neighbouring_stretches_are_summed_by_one_call():
+    groups = passes._summed_together([*"aaaaaabb", None, None])
+    assert [list(each) for each in groups] == [[0, 1, 2, 3], [4, 5], [6, 7], [8], [9]]
+
+
+def test_stretches_of_many_columns_are_short(client, tmp_path, monkeypatch):
+    """Their blocks have statistics that fill the memory: p² numbers for each cluster."""
+    monkeypatch.setattr(ParquetSource, "cells_together", 10**6)
+    longest = {}
+    for width in (5, 15):
+        table = np.random.default_rng(0).normal(size=(1003, width))
+        there = as_blocks(write_parquet(table, tmp_path / f"{width}.parquet", 20))
+        longest[width] = max(there._cut.lengths) * width
+    # 500 / 15² are 2 blocks; 4 calls for each of two threads would be of 1881 cells.
+    assert longest[15] <= 3 * 500
+    assert longest[5] >= 1003 / 8 * 5
+
+
 def test_every_worker_has_its_share(client, table, tmp_path, monkeypatch):
     """Wherever the labels lie that a first pass over one worker's share has made."""
     told = []
