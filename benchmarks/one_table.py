@@ -12,9 +12,10 @@ a cluster, with one worker, with two, and with one of the two killed in the midd
 the client are all that its connections carry.
 
 Seconds say little on a machine that others use as well. So processor time is read before and after
-every pass: that of the thread which does a worker's calls, and that of its whole process, with what
-Dask does beside the calls. The critical path is the sum over the passes of the worker that took
-longer, and all that the client did: how long two workers would take that had a core each.
+every pass (on Linux): that of the thread which does a worker's calls, and that of its whole
+process, with what Dask does beside the calls. The critical path is the sum over the passes of the
+worker that took longer, and all that the client did: how long two workers would take that had a
+core each.
 
 Writes benchmarks/results/one_table.md (not with --quick).
 
@@ -34,7 +35,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -89,13 +90,34 @@ class Peak(threading.Thread):
             self.kilobytes = max(self.kilobytes, int(line.split()[1]))
 
 
-def processor_seconds(dask_worker=None) -> tuple[float, float]:
-    """Of a worker: the threads that do its calls, and the whole process."""
-    calls = 0.0
-    for thread in tuple(dask_worker.executors["default"]._threads):
-        told = Path(f"/proc/self/task/{thread.native_id}/schedstat").read_text(encoding="utf-8")
-        calls += int(told.split()[0]) / 1e9
-    return calls, time.process_time()
+class Processors:
+    """Processor seconds of the scheduler and the workers, as Linux tells them; nobody is asked."""
+
+    def __init__(self, client) -> None:
+        self.pids = client.run(os.getpid)
+        client.gather(client.map(time.sleep, [0.2] * 4 * len(self.pids), pure=False))
+        self.threads = client.run(call_threads)
+
+    def told(self) -> dict[str, tuple[float, float]]:
+        """Of each worker: the threads that do its calls, and the whole process."""
+        return {
+            place: (sum(spent(pid, each) for each in self.threads[place]), spent(pid))
+            for place, pid in self.pids.items()
+        }
+
+
+def call_threads(dask_worker=None) -> list[int]:
+    return [thread.native_id for thread in tuple(dask_worker.executors["default"]._threads)]
+
+
+def spent(pid: int, thread: int | None = None) -> float:
+    """Processor seconds of a thread, or of all threads of a process."""
+    folder = Path(f"/proc/{pid}/task")
+    found = 0.0
+    for each in os.listdir(folder) if thread is None else [str(thread)]:
+        with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+            found += int((folder / each / "schedstat").read_text(encoding="utf-8").split()[0]) / 1e9
+    return found
 
 
 class Traffic:
@@ -122,21 +144,14 @@ class Traffic:
             self.got += sum(memoryview(each).nbytes for each in frames)
             return await from_frames(frames, *args, **kwargs)
 
+        processors = Processors(client)
+
         def timed_pass(*args, **kwargs):
-            carried = self.sent + self.got
-            before = client.run(processor_seconds, on_error="ignore")
-            asked = self.sent + self.got - carried
+            before = processors.told()
             found = visit_all(*args, **kwargs)
-            carried = self.sent + self.got
-            after = client.run(processor_seconds, on_error="ignore")
-            asked += self.sent + self.got - carried
-            self.sent -= asked  # questions of the benchmark
+            after = processors.told()
             self.busy.append(
-                {
-                    place: tuple(np.subtract(after[place], before[place]).tolist())
-                    for place in after
-                    if place in before
-                }
+                {place: tuple(np.subtract(after[place], before[place])) for place in after}
             )
             return found
 
@@ -176,7 +191,8 @@ def done(job: str, table: str) -> str:
         found = NrKMeans((5, 1), random_state=0, n_jobs=1).fit(table)
         return digest(*found.components_, *found.cluster_centers_, found.clustering_.sizes)
     if job == "KFlats":
-        found = KFlats(5, flat_dim=2, random_state=0, n_init=3, n_jobs=1).fit(table)
+        # These clusters are no flats: without a limit there would be hundreds of passes.
+        found = KFlats(5, flat_dim=2, random_state=0, n_init=3, max_iter=10, n_jobs=1).fit(table)
         return digest(found.centres_, found.inertia_, found.clustering_.sizes)
     if job == "MineClus":
         found = MineClus(5, random_state=0, n_jobs=1).fit(table)
@@ -225,6 +241,7 @@ def run_job(job: str, table: str, address: str | None, kill_after: float | None)
             client = stack.enter_context(Client(address, timeout=START))
             pids = client.run(os.getpid)
             client.run(_import_all)
+            scheduler = client.run_on_scheduler(os.getpid)
             if kill_after is None:
                 traffic.watch(client)
             if kill_after is not None:
@@ -239,15 +256,18 @@ def run_job(job: str, table: str, address: str | None, kill_after: float | None)
                 timer.start()
                 stack.callback(timer.cancel)
         before = traffic.sent + traffic.got
+        scheduled = spent(scheduler) if address is not None else 0.0
         peak.start()
         start, used = time.perf_counter(), time.process_time()
         found = done(job, table)
         seconds, used = time.perf_counter() - start, time.process_time() - used
         peak.ended.set()
+        scheduled = spent(scheduler) - scheduled if address is not None else 0.0
     answer = {
         "digest": found,
         "seconds": seconds,
         "cpu": used,
+        "scheduler": scheduled,
         "bytes": traffic.sent + traffic.got - before,
         "passes": traffic.passes,
         "peak_mb": peak.kilobytes / 1024,
@@ -269,6 +289,35 @@ def _import_all() -> None:
     from subscape.measures import sre
 
     del pyarrow, scipy, sklearn, CLIQUE, LAC, KFlats, MineClus, NrKMeans, sre
+
+
+def run_bare(table: str, part: int) -> None:
+    """Read every second file three times, without any cluster."""
+    from subscape.arrays.blocks import as_blocks
+
+    _import_all()
+    files = sorted(Path(table).iterdir())[part::2]
+    used = time.process_time()
+    for _ in range(3):
+        for file in files:
+            _ = as_blocks(file).ranges
+    print(f"ANSWER {time.process_time() - used}", flush=True)
+
+
+def hindrance(table: Path) -> float:
+    """How many times the processor time that two processes take, each of what it takes alone."""
+
+    def seconds(parts: list[int]) -> list[float]:
+        command = [sys.executable, __file__, "--table", str(table), "--bare"]
+        started = [
+            subprocess.Popen([*command, str(part)], stdout=subprocess.PIPE, text=True)
+            for part in parts
+        ]
+        told = [each.communicate(timeout=Deadline.left())[0] for each in started]
+        return [float(each.split()[-1]) for each in told]
+
+    found = [sum(seconds([0, 1])) / sum(seconds([0]) + seconds([1])) for _ in range(3)]
+    return sorted(found)[1]
 
 
 # -- scheduler, workers and jobs as processes ------------------------------------------------------
@@ -293,6 +342,8 @@ def cluster(n_workers: int, folder: Path, memory: str):
     """The address of a scheduler with so many workers."""
     told = folder / f"scheduler-{n_workers}-{time.monotonic_ns()}.json"
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    # Dask looks every 10 ms at what its workers do, also while others keep them waiting.
+    silent["env"] = os.environ | {"DASK_DISTRIBUTED__WORKER__PROFILE__ENABLED": "False"}
     dask = [sys.executable, "-m", "dask"]
     with ExitStack() as stack:
         stack.enter_context(
@@ -442,7 +493,11 @@ def main() -> None:
     parser.add_argument("--table", help=argparse.SUPPRESS)
     parser.add_argument("--address", help=argparse.SUPPRESS)
     parser.add_argument("--kill-after", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--bare", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    if options.bare is not None:
+        run_bare(options.table, options.bare)
+        return
     if options.job:
         run_job(options.job, options.table, options.address, options.kill_after)
         return
@@ -481,12 +536,16 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
         "*Processes* are the workers' with what Dask does there beside the calls, which grows with "
         "the time that others keep them waiting.",
         "",
-        "| job | here | client | calls of 1 worker | of 2 | path, 1 worker | path, 2 | ratio "
-        "| processes of 1 worker | of 2 | path, 1 worker | path, 2 | ratio | here to path, 1 |",
-        "|---|" + "---:|" * 13,
+        "| job | here | client | scheduler | calls of 1 worker | of 2 | path, 1 worker | path, 2 "
+        "| ratio | processes of 1 worker | of 2 | path, 1 worker | path, 2 | ratio "
+        "| here to path, 1 |",
+        "|---|" + "---:|" * 14,
     ]
     work = {"rows": n_rows, "columns": n_features}
+    loads = [os.getloadavg()[0]]
+    slowed = hindrance(table)
     here = {job: answer_of(job, table) for job in options.jobs}
+    loads.append(os.getloadavg()[0])
     alone, both = {}, {}
     with cluster(1, folder, options.memory) as address:
         alone = {job: answer_of(job, table, address) for job in options.jobs}
@@ -500,6 +559,7 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
             tried += found["killed"]
             survived += found["killed"] and found["digest"] == here["LAC"]["digest"]
             time.sleep(3)  # until there is another worker in its place
+    loads.append(os.getloadavg()[0])
     for job in options.jobs:
         one, two = alone[job], both[job]
         per_pass = two["bytes"] / max(two["passes"], 1)
@@ -510,7 +570,7 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
             f"| {two['passes']} | {per_pass / 1000:.0f} | {share:.3f} | {two['peak_mb']:.0f} "
             f"| {'yes' if same else 'NO'} |"
         )
-        cells = [f"{here[job]['cpu']:.2f}", f"{two['cpu']:.2f}"]
+        cells = [f"{each:.2f}" for each in (here[job]["cpu"], two["cpu"], two["scheduler"])]
         for which, kind in enumerate(("calls", "processes")):
             paths = one["path"][which], two["path"][which]
             cells += [f"{one[kind][0]:.2f}", " + ".join(f"{each:.2f}" for each in two[kind])]
@@ -524,7 +584,16 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
         record("one_table", f"{job} two workers", ratio, quick=options.quick, work=work)
         record("one_table", f"{job} bits", int(same), quick=options.quick, work=work)
     told = f"LAC with a worker killed in the middle: {survived} of {tried} the same bits."
-    lines += [*seconds, "", told]
+    lines += [
+        *seconds,
+        "",
+        f"Two processes that read half of the files each, without any cluster, take {slowed:.2f} "
+        f"times as much processor time at the same time as one after the other: more than "
+        f"{2 / slowed:.2f} times no two workers can be here. Load of the machine (processes that "
+        f"wanted one of {os.cpu_count()} cores): {min(loads):.1f} to {max(loads):.1f}.",
+        "",
+        told,
+    ]
     print(lines[-1])
     record("one_table", "kills", survived, quick=options.quick, work=work)
     if not options.quick:

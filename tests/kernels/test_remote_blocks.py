@@ -93,6 +93,24 @@ def test_rows_of_files_are_dealt_out_evenly():
         assert np.sum(np.array(cut.lengths)[dealt_to == worker]) == 1500
 
 
+def test_neighbouring_stretches_are_summed_by_one_call():
+    groups = passes._summed_together([*"aaaaaabb", None, None])
+    assert [list(each) for each in groups] == [[0, 1, 2, 3], [4, 5], [6, 7], [8], [9]]
+
+
+def test_stretches_of_many_columns_are_short(client, tmp_path, monkeypatch):
+    """Their blocks have statistics that fill the memory: p² numbers for each cluster."""
+    monkeypatch.setattr(ParquetSource, "cells_together", 10**6)
+    longest = {}
+    for width in (5, 15):
+        table = np.random.default_rng(0).normal(size=(1003, width))
+        there = as_blocks(write_parquet(table, tmp_path / f"{width}.parquet", 20))
+        longest[width] = max(there._cut.lengths) * width
+    # 500 / 15² are 2 blocks; 4 calls for each of two threads would be of 1881 cells.
+    assert longest[15] <= 3 * 500
+    assert longest[5] >= 1003 / 8 * 5
+
+
 def test_every_worker_has_its_share(client, table, tmp_path, monkeypatch):
     """Wherever the labels lie that a first pass over one worker's share has made."""
     told = []
@@ -260,6 +278,16 @@ def test_what_a_function_raises_comes_back(client, table):
         as_blocks(da.from_array(table, chunks=(2000, 5))).fold(refuse)
 
 
+def test_worker_without_memory(client, table):
+    def too_much(block, rows):
+        return np.empty(2**46)
+
+    with pytest.raises(
+        MemoryError, match=r"rows 0 to 1002 \(.*allocate.*\); give each worker more"
+    ):
+        as_blocks(da.from_array(table, chunks=(2000, 5))).fold(too_much)
+
+
 def test_other_build_on_a_worker_is_refused(client, table, monkeypatch):
     def build():
         return ("1.0", "numpy") if is_on_worker() else ("1.0", "cython")
@@ -297,8 +325,10 @@ def test_scheduler_that_stops_answering(client, table, monkeypatch):
 
 def test_workers_that_do_not_answer(table, monkeypatch):
     class Silent:
-        def wait_for_workers(self, number, timeout):
-            pass
+        status = "running"
+
+        def ncores(self):
+            return {"tcp://127.0.0.1:1": 1}
 
         def run(self, function, *arguments, on_error):
             time.sleep(60)
@@ -310,8 +340,10 @@ def test_workers_that_do_not_answer(table, monkeypatch):
 
 def test_workers_may_take_longer_to_load_the_libraries(monkeypatch):
     class Slow:
-        def wait_for_workers(self, number, timeout):
-            pass
+        status = "running"
+
+        def ncores(self):
+            return {"tcp://127.0.0.1:1": 1}
 
         def run(self, function, *arguments, on_error):
             if function is eval:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
@@ -323,6 +324,49 @@ def test_a_cluster_that_cannot_be_reached():
         with pytest.raises(SubscapeError, match="can't be reached"), connected(address, 1.5):
             raise AssertionError("this is no scheduler")
         assert time.monotonic() - began < 10
+
+
+@pytest.fixture
+def scheduler(tmp_path):
+    """A scheduler without workers, by its own command: its process and its address."""
+    told = tmp_path / "scheduler.json"
+    started = subprocess.Popen(
+        [sys.executable, "-m", "dask", "scheduler", "--host", "127.0.0.1", "--port", "0",
+         "--no-dashboard", "--scheduler-file", str(told)],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 60
+        while not told.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        yield started, json.loads(told.read_text(encoding="utf-8"))["address"]
+    finally:
+        started.kill()
+        started.wait(20)
+
+
+def test_a_scheduler_that_falls_silent(scheduler, monkeypatch):
+    """Whatever it is asked for: the sentence comes, as soon as it would have had to answer."""
+    from distributed import Client
+
+    process, address = scheduler
+    monkeypatch.setattr(place, "LOOK", 0.2)
+    monkeypatch.setattr(place, "ANSWER", 1.0)
+    asked = {
+        "which kernels": lambda: place.check_workers(client, active),
+        "a pass": lambda: place.awaited(client, [waiting]),
+        "calls": lambda: list(from_cluster(client, where, [(0, Shared(X))])),
+        "results": lambda: place._while_answered(client, waiting.result),
+    }
+    with Client(address, set_as_default=False) as client:
+        waiting = client.submit(abs, -1)
+        os.kill(process.pid, signal.SIGSTOP)
+        for each in asked.values():
+            began = time.monotonic()
+            with pytest.raises(LostWorkerError, match=r"scheduler has not answered for 1 s; look"):
+                each()
+            assert time.monotonic() - began < 10
+        os.kill(process.pid, signal.SIGCONT)
 
 
 def small_plan(*shape, **options):

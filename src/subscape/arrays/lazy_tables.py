@@ -271,6 +271,9 @@ class LazyRows(NamedTuple):
 class PolarsSource(_SourceOfParts):
     """A lazy frame of polars, collected in slices."""
 
+    #: A slice lies in memory as a whole.
+    cells_together = 2**23
+
     def __init__(self, frame: Any) -> None:
         import polars as pl
 

@@ -472,12 +472,14 @@ def _rows_of_parts(
     else:
         labels, sure = table.assigned(job.ready.recipes, rule).here()
     labels[job.rows], sure[job.rows] = -1, confidence
-    members = []
+    sizes = [int((labels == k).sum() + own.sum()) for k, own in enumerate(memberships)]
+    starts = np.cumsum([0, *sizes])
+    # Of many millions of rows every further copy is felt.
+    indices = np.empty(starts[-1], np.int32)
     for k, searched in enumerate(memberships):
         own = np.concatenate([np.flatnonzero(labels == k), job.rows[searched]])
-        members.append(np.sort(own).astype(np.int32))
-    starts = np.cumsum([0, *(len(own) for own in members)])
-    indices = np.concatenate([np.empty(0, np.int32), *members])
+        indices[starts[k] : starts[k + 1]] = np.sort(own)
+    del labels
     shape = (len(memberships), table.n_rows)
     return sparse.csr_array((np.ones(len(indices), bool), indices, starts), shape=shape), sure
 

@@ -930,17 +930,17 @@ def write_label_parts(study: Study, folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     views = all_views(study)
-    labels = [counted_from_1(view.labels).astype(np.int32) for view in views]
+    labels = [view.labels for view in views]
     start = 0
     for number, length in enumerate(study.part_lengths):
         rows = slice(start, start + length)
         columns: dict[str, Any] = {"row": np.arange(start + 1, start + length + 1)}
-        for own, view in zip(labels, views, strict=True):
-            name = column_of(study, view)
-            columns[name] = own[rows]
+        for every, view in zip(labels, views, strict=True):
+            name, own = column_of(study, view), counted_from_1(every[rows]).astype(np.int32)
+            columns[name] = own
             if view.names:
                 called = np.array(["", *view.names], dtype=object)
-                columns[f"{name}_name"] = called[np.maximum(own[rows], 0)]
+                columns[f"{name}_name"] = called[np.maximum(own, 0)]
             columns[f"{name}_confidence"] = view.row_confidence[rows]
         table = pa.table(columns)
         path = folder / f"part-{number:05}.parquet"

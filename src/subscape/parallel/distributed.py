@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import io
 import ipaddress
+import math
 import pickle
 import queue
 import socket
@@ -22,6 +23,7 @@ from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
@@ -224,17 +226,23 @@ def _warn_of_strangers(address: str) -> None:
         )
 
 
-def _within(seconds: float, function: Callable[[], Any]) -> Any:
-    """What a function returns or raises, if that is soon enough; else it is left to itself."""
+def _started(function: Callable[[], Any]) -> Future[Any]:
+    """A function at work in a thread of its own, which is left to itself if it never returns."""
     outcome: Future[Any] = Future()
 
     def run() -> None:
         try:
             outcome.set_result(function())
-        except Exception as error:
+        except BaseException as error:  # also asyncio's sort of a call that was given up
             outcome.set_exception(error)
 
     threading.Thread(target=run, daemon=True).start()
+    return outcome
+
+
+def _within(seconds: float, function: Callable[[], Any]) -> Any:
+    """What a function returns or raises, if that is soon enough; else it is left to itself."""
+    outcome = _started(function)
     try:
         return outcome.result(seconds)
     except FutureTimeout:
@@ -243,13 +251,36 @@ def _within(seconds: float, function: Callable[[], Any]) -> Any:
         raise TimeoutError(f"no answer within {seconds:g} s") from None
 
 
+def _while_answered(client: Any, function: Callable[[], Any], seconds: float = math.inf) -> Any:
+    """The same, but given up as soon as the scheduler doesn't answer any more."""
+    outcome, waited = _started(function), 0.0
+    while True:
+        look = min(LOOK, seconds - waited)
+        try:
+            return outcome.result(look)
+        except FutureTimeout:
+            if outcome.done():
+                raise
+            waited += look
+            if waited >= seconds:
+                raise TimeoutError(f"no answer within {seconds:g} s") from None
+            _look(client)
+
+
+def _look(client: Any) -> dict[str, int]:
+    """The threads of the workers, or an error if nobody tells them."""
+    if client.status != "running":
+        raise LostWorkerError("the connection to the cluster was lost") from None
+    return threads_of(client)
+
+
 def _check_workers(
     client: Any, address: str, kernels: Callable[[], str] | None, seconds: float = 2.0
 ) -> None:
     from subscape.version import __version__
 
     try:
-        client.wait_for_workers(1, timeout=seconds)
+        _wait(client, seconds)
     except (OSError, TimeoutError):
         raise SubscapeError(
             f"the cluster at {address!r} has no workers; start one with  dask worker {address}"
@@ -291,7 +322,7 @@ def _told_by_workers(
         return client.run(function, *arguments, on_error="return")
 
     try:
-        return dict(_within(ANSWER if seconds is None else seconds, ask))
+        return dict(_while_answered(client, ask, ANSWER if seconds is None else seconds))
     except (OSError, TimeoutError) as error:
         raise SubscapeError(
             f"the workers at {address!r} can't be asked what they run ({error}); look whether they "
@@ -373,7 +404,9 @@ def _sent(
     try:
         there = {
             # In a list, because a list given alone would be sent piece by piece.
-            name: client.scatter([part.value], broadcast=True, hash=False)[0]
+            name: _while_answered(
+                client, partial(client.scatter, [part.value], broadcast=True, hash=False)
+            )[0]
             for name, part in shared.items()
         }
     except OSError:
@@ -425,7 +458,7 @@ def awaited(client: Any, futures: Sequence[Any]) -> list[Any]:
             break
     try:
         # All at once: they come side by side, straight from the workers where these can be reached.
-        return list(client.gather(list(futures)))
+        return list(_while_answered(client, partial(client.gather, list(futures))))
     except KilledWorker as death:
         raise LostWorkerError(
             f"a pass over the table can't be done: {Lost(death.allowed_failures + 1, 'a worker')}. "
@@ -455,9 +488,15 @@ def on_worker() -> Iterator[None]:
 
 def _wait_for_workers(client: Any) -> None:
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        _wait(client, PATIENCE)
     except (OSError, TimeoutError):
         _no_worker()
+
+
+def _wait(client: Any, seconds: float) -> None:
+    """Until there is a worker; asked first, because a silent scheduler would be waited for."""
+    if not _look(client):
+        _while_answered(client, partial(client.wait_for_workers, 1, timeout=seconds))
 
 
 def _next(finished: queue.SimpleQueue[int], client: Any) -> int:
@@ -467,9 +506,7 @@ def _next(finished: queue.SimpleQueue[int], client: Any) -> int:
         try:
             return finished.get(timeout=LOOK)
         except queue.Empty:
-            if client.status != "running":
-                raise LostWorkerError("the connection to the cluster was lost") from None
-            waited = 0.0 if threads_of(client) else waited + LOOK
+            waited = 0.0 if _look(client) else waited + LOOK
             if waited >= PATIENCE:
                 _no_worker()
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from subscape.arrays import row_blocks
 from subscape.arrays.backend import active
 from subscape.arrays.row_blocks import Blocks
 from subscape.arrays.sources import Source
@@ -23,7 +24,7 @@ Statistics = TypeVar("Statistics")
 
 #: Calls of a pass for each thread where workers read the rows: enough to deal them out evenly, and
 #: for a slow worker to be helped; few enough to be long beside what sending one takes.
-CALLS = 6
+CALLS = 4
 
 
 class RemoteSource(Source, Protocol):
@@ -91,8 +92,13 @@ class RemoteBlocks(Blocks):
             if source.cells_together:
                 n_rows, width = source.shape
                 threads = max(sum(threads_of(self.client).values()), 1)
-                together = max(source.cells_together // width, self.block_rows)
-                calls = max(CALLS, -(-n_rows // (threads * together)))
+                # Of many columns the statistics are what needs memory: p² numbers for each cluster
+                # and block. Those of a stretch are then as large as one block for each cluster.
+                together = min(
+                    source.cells_together // width,
+                    row_blocks.CELLS // width**2 * self.block_rows,
+                )
+                calls = max(CALLS, -(-n_rows // (threads * max(together, self.block_rows))))
                 wanted = max(n_rows / (threads * calls), self.block_rows)
             known[self.block_rows] = Cut.of(source.lengths, self.block_rows, wanted)
         return known[self.block_rows]

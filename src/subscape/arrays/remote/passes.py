@@ -15,7 +15,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from sys import getsizeof
 from typing import Any, NamedTuple
 
@@ -88,13 +88,14 @@ class Cut(NamedTuple):
         """
         ends = np.cumsum(lengths)
         n_rows = int(ends[-1])
-        borders, passed, wanted = [0], 0, max(wanted, 1)
-        for end in ends.tolist():
-            border = min(-(-end // step) * step, n_rows)
-            # Of multiples, not of the last border: what one stretch has too much, others have less.
-            if border > borders[-1] and (border // wanted > passed or border == n_rows):
-                borders.append(border)
-                passed = border // wanted
+        borders = np.unique(np.minimum(-(-ends // step) * step, n_rows))
+        if wanted > step:
+            # The nearest ones to multiples: what one stretch has too much, others have less.
+            targets = np.arange(wanted, n_rows, wanted)
+            after = np.searchsorted(borders, targets).clip(1, len(borders) - 1)
+            before = after - (targets - borders[after - 1] < borders[after] - targets)
+            borders = np.unique([*borders[before], n_rows])
+        borders = [0, *borders[borders > 0].tolist()]
         starts = ends - np.asarray(lengths)
         stretches = [
             Stretch(start, stop, tuple(_pieces(starts, ends, start, stop)))
@@ -150,21 +151,35 @@ class PieceOutcome(NamedTuple):
 WITH_EACH_CALL = 2**16
 
 
-def dealt(lengths: Sequence[int], threads: Mapping[str, int]) -> list[str]:
-    """Who reads each stretch of a file: always the one that has the fewest rows for a thread.
+#: Stretches of one worker whose statistics are added up by one task.
+SUMMED_TOGETHER = 4
 
-    >>> dealt([5, 5, 3, 3], {"a": 1, "b": 1})
-    ['a', 'b', 'a', 'b']
+
+def dealt(lengths: Sequence[int], threads: Mapping[str, int]) -> list[str]:
+    """Who reads each stretch of a file: neighbouring ones, and as many rows for every thread.
+
+    As a worker's stretches follow each other, a sum goes to the next worker only once.
+
+    >>> dealt([5, 5, 5, 5], {"a": 1, "b": 1})
+    ['a', 'a', 'b', 'b']
     >>> dealt([5, 5, 5, 5], {"a": 3, "b": 1})
-    ['a', 'b', 'a', 'a']
+    ['a', 'a', 'a', 'b']
     """
-    load = {place: 0.0 for place in sorted(threads)}
-    found = []
-    for length in lengths:
-        place = min(load, key=lambda each: (load[each], each))
-        load[place] += length / threads[place]
-        found.append(place)
-    return found
+    places = sorted(threads)
+    shares = np.cumsum([threads[place] for place in places]) / sum(threads.values())
+    ends = np.cumsum(lengths)
+    middles = (ends - np.asarray(lengths) / 2) / ends[-1]
+    return [places[i] for i in np.searchsorted(shares[:-1], middles)]
+
+
+def _summed_together(places: Sequence[str | None]) -> Iterator[range]:
+    """Neighbouring stretches that are summed by one task, where their worker is known."""
+    first = 0
+    for i in range(1, len(places) + 1):
+        full = i - first == SUMMED_TOGETHER
+        if i == len(places) or full or places[i] is None or places[i] != places[first]:
+            yield range(first, i)
+            first = i
 
 
 def visit_all(
@@ -228,13 +243,15 @@ def visit_all(
         if collect:
             tasks.add(place, (sums, i), (_parts, (visits, i)), first=True)
             wanted.append((sums, i))
-        else:
-            before = (sums, i - 1) if i else Carried(start)
-            tasks.add(place, (sums, i), (_summed, before, (visits, i)), first=True)
         for j in range(n_written):
             tasks.add(place, (kept_rows, i, j), (_rows, (visits, i), j), first=True)
     if not collect:
-        wanted.append((sums, len(stretches) - 1))
+        before: Any = Carried(start)
+        for group in _summed_together(here):
+            own = [(visits, i) for i in group]
+            tasks.add(here[group[0]], (sums, group[0]), (_summed, before, *own), first=True)
+            before = (sums, group[0])
+        wanted.append(before)
     states = [(kept_rows, i, j) for j in range(n_written) for i in range(len(stretches))]
     futures = client.get(tasks.graph(), wanted + states, sync=False)
     answers, kept = futures[: len(wanted)], futures[len(wanted) :]
@@ -307,8 +324,15 @@ def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) ->
             "install the same build there, or set SUBSCAPE_KERNELS alike"
         )
     keep_freed_memory()
-    with on_worker():
-        return _done(visit, start, stop, given[:n_pieces], list(given[n_pieces:]))
+    try:
+        with on_worker():
+            return _done(visit, start, stop, given[:n_pieces], list(given[n_pieces:]))
+    except MemoryError as error:
+        raise MemoryError(
+            f"a worker has no memory left for rows {start} to {stop - 1} ({error}); give each "
+            "worker more (dask worker --memory-limit) or fewer threads, and a Dask array or data "
+            "frame smaller chunks"
+        ) from None
 
 
 def _done(
@@ -380,6 +404,6 @@ def _rows(outcome: PieceOutcome, j: int) -> NDArray[Any]:
     return outcome.written[j]
 
 
-def _summed(before: Any, outcome: PieceOutcome) -> Any:
+def _summed(before: Any, *outcomes: PieceOutcome) -> Any:
     total = before.fresh() if hasattr(before, "fresh") else before
-    return ordered_sum(outcome.parts, total)
+    return ordered_sum(chain.from_iterable(each.parts for each in outcomes), total)
