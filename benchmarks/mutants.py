@@ -267,11 +267,12 @@ def _naming(path: str) -> list[str]:
 class House:
     """A copy of the tree in which changes are made."""
 
-    def __init__(self, calls: Calls, seconds: float) -> None:
+    def __init__(self, calls: Calls, seconds: float, only_in_memory: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="mutants-")
         self.root = Path(self._folder.name)
         self.calls = calls
         self.seconds = seconds
+        self.only_in_memory = only_in_memory
         self._quick: Quick | None = None
         listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -322,7 +323,8 @@ class House:
         target = self.root / "src" / "subscape" / mutant.path
         text = target.read_bytes()
         changed = text[: mutant.start] + mutant.after.encode() + text[mutant.stop :]
-        if by := self._in_memory(mutant, changed):
+        by = self._in_memory(mutant, changed)
+        if by or self.only_in_memory:
             return by, len(tests)
         target.write_bytes(changed)
         try:
@@ -486,13 +488,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="for the tests of a change")
     parser.add_argument("--floor", type=float, default=0.0, help="share that must be noticed")
     parser.add_argument("--json", type=Path, help="where to write every change and its outcome")
+    parser.add_argument(
+        "--in-memory", action="store_true", help="ask quick tests alone; --again asks the others"
+    )
     parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
     if options.again is None:
         sample = drawn(options.packages, options.sample, options.seed, options.modules)
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
-    house = House(Calls(options.called), options.seconds)
+    house = House(Calls(options.called), options.seconds, options.in_memory)
     house.renew_calls(sample)
     results = []
     for number, mutant in enumerate(sample, 1):

@@ -220,8 +220,8 @@ quick.end()
 def test_quick_tests_are_asked_in_memory(tmp_path):
     (tmp_path / "it.py").write_text("def f(x):\n    return x + 1\ndef g(x):\n    return x * 2\n")
     (tmp_path / "test_it.py").write_text(
-        "import it\ndef test_f():\n    assert it.f(1) == 2\ndef test_g():\n    assert it.g(2) == 4\n"
-        "def test_odd():\n    assert it.f(1) == 7\n"
+        "import it\ndef test_f():\n    assert it.f(1) == 2\n"
+        "def test_g():\n    assert it.g(2) == 4\ndef test_odd():\n    assert it.f(1) == 7\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))],

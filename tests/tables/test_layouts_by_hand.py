@@ -30,12 +30,12 @@ def test_encodings_by_their_first_bytes(sample, known):
 
 
 def test_what_is_no_text():
-    with pytest.raises(FileFormatError, match="f is not text .*zero bytes"):
+    with pytest.raises(FileFormatError, match=r"f is not text .*zero bytes"):
         dialect.detect_encoding(b"a\0b", None, "f")
     assert dialect.decode("Zü".encode()[:2], "utf-8", "f") == "Z"
     with pytest.raises(SubscapeError, match="there is no encoding 'nothing'"):
         dialect.decode(b"a", "nothing", "f")
-    with pytest.raises(FileFormatError, match="f is not ascii: .* at byte 1; say encoding"):
+    with pytest.raises(FileFormatError, match=r"f is not ascii: .* at byte 1; say encoding"):
         dialect.decode(b"a\xff", "ascii", "f")
 
 

@@ -58,9 +58,7 @@ def test_names_that_come_again():
 
 def test_a_second_table_below():
     other = (["c", "d"], [7, 8])
-    with pytest.raises(
-        FileFormatError, match=r"one below the other \(the second begins at row 5\)"
-    ):
+    with pytest.raises(FileFormatError, match=r"other \(the second begins at row 5\)"):
         one_table(sheet(*DATA, *other, gaps=[3]))
     # Under a title of its own.
     with pytest.raises(FileFormatError, match="begins at row 5"):
