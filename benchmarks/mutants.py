@@ -35,6 +35,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from called import various
+from in_memory import ENDLESS, Quick
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "subscape"
@@ -43,13 +44,13 @@ TESTS = ROOT / "tests"
 CALLED = ROOT / "benchmarks" / "results" / "calls.json"
 #: What stands for an outcome that was not waited for: the machine may be busy.
 TIME = "time"
-#: A change that makes tests compute on and on is noticed: they took seconds before.
-ENDLESS = "endless"
 #: What pytest says where even the fixtures cannot be loaded.
 BROKEN = "ImportError while loading conftest"
 #: The golden record compares all of a result to the bit: asked before other tests that take longer.
 GOLDEN = "tests/golden/"
 QUICK = 0.5
+#: Tests that are asked in memory take no longer, each and all together.
+LONGEST_IN_MEMORY, ALL_IN_MEMORY = 2.0, 6.0
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
 FEWEST_ASKED = 5
 #: Loaded once, for all runs.
@@ -266,11 +267,13 @@ def _naming(path: str) -> list[str]:
 class House:
     """A copy of the tree in which changes are made."""
 
-    def __init__(self, calls: Calls, seconds: float) -> None:
+    def __init__(self, calls: Calls, seconds: float, only_in_memory: bool = False) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="mutants-")
         self.root = Path(self._folder.name)
         self.calls = calls
         self.seconds = seconds
+        self.only_in_memory = only_in_memory
+        self._quick: Quick | None = None
         listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
         compiled = [str(path.relative_to(ROOT)) for path in SOURCE.rglob("*.so")]
@@ -296,6 +299,7 @@ class House:
             raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
         new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
+        self._there = there
         if new:
             print(f"{len(new)} new tests are run once, to see what they call", flush=True)
             noted = self.root / "new.json"
@@ -318,13 +322,41 @@ class House:
             tests.append(test)
         target = self.root / "src" / "subscape" / mutant.path
         text = target.read_bytes()
-        target.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.stop :])
+        changed = text[: mutant.start] + mutant.after.encode() + text[mutant.stop :]
+        by = self._in_memory(mutant, changed)
+        if by or self.only_in_memory:
+            return by, len(tests)
+        target.write_bytes(changed)
         try:
             self._forget(target)
             return self._run(tests, expected), len(tests)
         finally:
             target.write_bytes(text)
             self._forget(target)
+
+    def _in_memory(self, mutant: Mutant, changed: bytes) -> str:
+        """The quick test that notices a change within a function, or nothing."""
+        if not mutant.function:
+            return ""
+        if self._quick is None:
+            output = self.root / "collected.txt"
+            self._quick = Quick(lambda: self._enter(output), [*self._options(), *self._there])
+        tests, expected = [], 0.0
+        for test in self.calls.tests(mutant):
+            seconds = self.calls.seconds[test]
+            if seconds < LONGEST_IN_MEMORY and not test.startswith(GOLDEN):
+                expected += seconds
+                tests.append(test)
+            if expected > min(ALL_IN_MEMORY, self.seconds):
+                break
+        module = ".".join(("subscape", *Path(mutant.path).with_suffix("").parts))
+        return self._quick.notices(module.removesuffix(".__init__"), changed, tests, expected)
+
+    def end(self) -> None:
+        """No more changes."""
+        if self._quick is not None:
+            self._quick.end()
+            self._quick = None
 
     @staticmethod
     def _forget(target: Path) -> None:
@@ -372,6 +404,19 @@ class House:
         """Run pytest on the copy, in the child."""
         import pytest
 
+        self._enter(output)
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 30))
+        code = 3
+        try:
+            code = int(pytest.main([*self._options(), *arguments]))
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            sys.stdout.flush()
+            os._exit(code)
+
+    def _enter(self, output: Path) -> None:
+        """Work in the copy from now on, and say what there is to say into a file."""
         os.setsid()
         stream = os.open(output, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
         os.dup2(stream, 1)
@@ -379,17 +424,10 @@ class House:
         os.chdir(self.root)
         os.environ["PYTHONPATH"] = str(self.root / "src")
         sys.path[:] = [str(self.root / "src"), str(self.root), *sys.path[1:]]
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 30))
-        code = 3
-        try:
-            options = ["-p", "no:cacheprovider", "--rootdir", str(self.root),
-                       "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
-            code = int(pytest.main([*options, *arguments]))
-        except BaseException:
-            traceback.print_exc()
-        finally:
-            sys.stdout.flush()
-            os._exit(code)
+
+    def _options(self) -> list[str]:
+        return ["-p", "no:cacheprovider", "--rootdir", str(self.root),
+                "-W", "ignore::pytest.PytestAssertRewriteWarning"]  # fmt: skip
 
 
 # -- which changes ---------------------------------------------------------------------------------
@@ -450,13 +488,16 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="for the tests of a change")
     parser.add_argument("--floor", type=float, default=0.0, help="share that must be noticed")
     parser.add_argument("--json", type=Path, help="where to write every change and its outcome")
+    parser.add_argument(
+        "--in-memory", action="store_true", help="ask quick tests alone; --again asks the others"
+    )
     parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
     if options.again is None:
         sample = drawn(options.packages, options.sample, options.seed, options.modules)
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
-    house = House(Calls(options.called), options.seconds)
+    house = House(Calls(options.called), options.seconds, options.in_memory)
     house.renew_calls(sample)
     results = []
     for number, mutant in enumerate(sample, 1):
@@ -471,6 +512,7 @@ def main() -> None:
         )
         if options.json is not None:
             options.json.write_text(json.dumps(results, indent=1) + "\n")
+    house.end()
     # A change whose tests take too long may never end, or the machine is busy: nobody knows.
     known = [result for result in results if result["noticed_by"] != TIME]
     for package in options.packages:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import called
+import in_memory
 import mutants
 import pytest
 from mutants import Calls, Mutant
@@ -153,3 +158,77 @@ def test_a_change_after_which_nothing_can_be_imported_is_noticed(monkeypatch):
     monkeypatch.setattr(mutants.House, "_asked", lambda *given: ("usage: pytest", 4))
     with pytest.raises(RuntimeError, match="pytest ended with 4"):
         house._run(["tests/a.py::one"], 1.0)
+
+
+MODULE = """
+def f(x, more=1):
+    def inner(y):
+        return y * 2
+    return inner(x) + more
+
+class A:
+    def g(self):
+        return 3
+
+LIMIT = 5
+"""
+
+
+def test_loaded_functions_get_new_code(tmp_path, monkeypatch):
+    path = tmp_path / "changed_in_memory.py"
+    path.write_text(MODULE)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    module = importlib.import_module("changed_in_memory")
+    kept, bound = module.f, module.A().g
+    put = in_memory.put_in_place
+    assert not put(path, MODULE.encode())
+    assert not put(path, MODULE.replace("LIMIT = 5", "LIMIT = 6").encode())
+    assert put(path, MODULE.replace("y * 2", "y / 2").encode()) and kept(4) == 3
+    assert put(path, MODULE.replace("return 3", "return 4").encode()) and bound() == 4
+    assert kept(4) == 9  # as it was again
+    del sys.modules["changed_in_memory"]
+
+
+SCRIPT = """
+import os, sys
+import in_memory
+def prepare():
+    os.chdir({folder!r})
+    sys.path.insert(0, {folder!r})
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+quick = in_memory.Quick(prepare, ["-q", "-p", "no:cacheprovider", "--rootdir", {folder!r}, "-c",
+                                  os.devnull, "test_it.py"])
+def ask(before, after, *tests, seconds=1.0):
+    text = open("{folder}/it.py").read().replace(before, after).encode()
+    print(quick.notices("it", text, ["test_it.py::" + test for test in tests], seconds))
+every = ["test_f", "test_g", "test_odd", "test_other"]
+ask("x + 1", "x + 2", "test_g", "test_f")
+ask("x + 1", "x + 2", "test_g")
+ask("x + 1", "x + 1", *every[:2])
+ask("x + 1", "x + 2", "test_odd")  # fails without the change
+ask("x * 2", "x * 3", "test_f", "test_g", "gone")
+ask("x + 1", "exit(3)", "test_f")
+in_memory.ROOM, in_memory.PATIENCE = 1.0, 100
+quick.end()
+quick = in_memory.Quick(prepare, ["-q", "-p", "no:cacheprovider", "--rootdir", {folder!r}, "-c",
+                                  os.devnull, "test_it.py"])
+ask("x + 1", "any(0 for _ in iter(int, 1))", "test_f", seconds=0.0)
+quick.end()
+"""
+
+
+def test_quick_tests_are_asked_in_memory(tmp_path):
+    (tmp_path / "it.py").write_text("def f(x):\n    return x + 1\ndef g(x):\n    return x * 2\n")
+    (tmp_path / "test_it.py").write_text(
+        "import it\ndef test_f():\n    assert it.f(1) == 2\n"
+        "def test_g():\n    assert it.g(2) == 4\ndef test_odd():\n    assert it.f(1) == 7\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))],
+        capture_output=True, text=True, check=True, timeout=300,
+        cwd=Path(in_memory.__file__).parent,
+    )  # fmt: skip
+    assert done.stdout.splitlines() == [
+        "test_it.py::test_f", "", "", "", "test_it.py::test_g", "test_it.py::test_f",
+        in_memory.ENDLESS,
+    ]  # fmt: skip

@@ -155,6 +155,54 @@ def test_another_table_of_that_name_is_refused(nowhere, monkeypatch):
         load_real("titanic")
 
 
+#: Rows and features as the papers give them that use the tables, and where OpenML keeps these.
+KNOWN = """
+    abalone          abalone                     1   4177     8
+    car              car                         1   1728     6
+    chess_krkp       kr-vs-kp                    1   3196    36
+    colic            colic                       2    368    22
+    controlchart_raw synthetic_control           1    600    60
+    ecoli            ecoli                       1    336     7
+    eucalyptus       eucalyptus                  1    736    19
+    german_credit    credit-g                    1   1000    20
+    glass            glass                       1    214     9
+    golub            leukemia                    1     72  7129
+    hepatitis        hepatitis                   1    155    19
+    ionosphere       ionosphere                  1    351    34
+    letter           letter                      1  20000    16
+    mushroom         mushroom                    1   8124    22
+    pima_diabetes    diabetes                    1    768     8
+    postoperative    postoperative-patient-data  1     90     8
+    segmentation     segment                     1   2310    19
+    sick             sick                        1   3772    29
+    sonar            sonar                       1    208    60
+    splice           splice                      1   3190    60
+    tictactoe        tic-tac-toe                 1    958     9
+    titanic          Titanic                     2   2201     3
+    vehicle          vehicle                     1    846    18
+    waveform5000     waveform-5000               1   5000    40
+    yeast            yeast                       1   1484     8
+"""
+
+
+@pytest.mark.parametrize("line", KNOWN.strip().splitlines())
+def test_tables_of_openml_are_those_of_the_papers(nowhere, monkeypatch, line):
+    name, theirs, version, n, p = line.split()
+    assert len(KNOWN.strip().splitlines()) == len(OPENML)
+    for rows, columns in ((int(n) + 1, int(p)), (int(n), int(p) + 1), (int(n), int(p))):
+        made = Bunch(
+            data=np.zeros((rows, columns)), target=np.arange(rows) % 2, categories={},
+            feature_names=[f"f{j}" for j in range(columns)],
+        )  # fmt: skip
+        asked = answer(monkeypatch, made)
+        if (rows, columns) == (int(n), int(p)):
+            assert load_real(name, source="openml").table.shape == (rows, columns)
+        else:
+            with pytest.raises(ValueError, match=f"{rows} x {columns} values, not {n} x {p}: "):
+                load_real(name, source="openml")
+        assert asked == [(theirs, int(version))]
+
+
 @pytest.mark.parametrize("reply", [URLError("no route"), ValueError("no such data")])
 def test_without_network_it_is_said_what_to_do(nowhere, monkeypatch, reply):
     answer(monkeypatch, reply)

@@ -357,6 +357,29 @@ def test_labels_that_can_be_counted():
         assert _from_zero(np.array(labels, dtype=float if 0.5 in labels else int)).tolist() == known
 
 
+@pytest.mark.parametrize("most", [4096, 15, 16])
+def test_what_labels_tell_beyond_others_by_entropies(monkeypatch, most):
+    """By a count of all cells, or as for any labels where there are too many of them."""
+    from subscape.exploration import information
+
+    monkeypatch.setattr(information, "MOST_CELLS", most)
+    rng = np.random.default_rng(0)
+    for size, n_labels, n_known in ((40, 3, 3), (30, 3, 2), (9, 2, 5), (25, 1, 4)):
+        labels, known = rng.integers(-1, n_labels, size), rng.integers(-1, n_known, size)
+
+        def entropy(*columns):
+            _, counts = np.unique(np.column_stack(columns), axis=0, return_counts=True)
+            return -(counts / counts.sum() * np.log(counts / counts.sum())).sum()
+
+        beyond = (entropy(labels, known) - entropy(known)) / entropy(labels)
+        assert novelty(labels, known) == pytest.approx(beyond, rel=1e-9)
+        assert novelty(labels + 0.0, known) == pytest.approx(beyond, rel=1e-9)
+    # A single group tells nothing, whatever is known.
+    assert (
+        novelty(np.full(6, 2), np.arange(6) % 3) == 0.0 == novelty(np.full(6, -1), np.zeros(6, int))
+    )
+
+
 def test_shares_of_information():
     a, b = np.array([0, 0, 0, 0, 1, 1, 1, 1]), np.array([0, 0, 1, 1, 2, 2, 3, 3])
     # Of the larger entropy, two of two bits, one is shared.

@@ -755,6 +755,13 @@ def test_shapes_are_told_by_clouds_that_are_three_times_as_sure(monkeypatch, p, 
     assert job._is_told(three, [one]) is False  # pieces of three groups
 
 
+@pytest.mark.parametrize(("classes", "shapes"), [(0, 0), (1, 0), (0, 1), (1, 1)])
+def test_ideas_are_counted_if_a_table_can_have_them(monkeypatch, classes, shapes):
+    monkeypatch.setattr(exploration, "can_have_classes", lambda table, ready: bool(classes))
+    monkeypatch.setattr(exploration, "can_have_shapes", lambda ready: bool(shapes))
+    assert bare(searched=None)._n_ideas == 1 + classes + shapes
+
+
 # -- groups within groups -------------------------------------------------------------------------
 
 
@@ -797,7 +804,7 @@ def test_what_other_views_tell_is_left_out():
     assert asked[1][1][2:] == [("of", [5, 7])]
     # Boxes and classes hold none; and no time is left.
     job.scorer = "boxes"
-    assert nested(job, outcome, {})[1] == []
+    assert nested(job, outcome, {}) == (outcome, [])
     job.scorer = directions
     classes = AssessedView(view(), CHANCE, idea=idea(kind="classes"))
     _, asked = nested(job, [classes, *outcome], {})

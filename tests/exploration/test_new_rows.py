@@ -129,6 +129,14 @@ def test_truth_values_where_numbers_were():
     assert np.isnan(X[2, 1]) and X[0, 1] > X[1, 1]
 
 
+def test_truth_values_beside_numbers_are_no_numbers():
+    """Only where all levels are truth values they stand for 1 and 0."""
+    ready, _ = explored([0, 1, 5], role="numeric")
+    frame = pd.DataFrame({"x": [0.0] * 4, "z": ["true", "5", "0", "1"]})
+    with pytest.raises(TypeError, match="'true' is no number"):
+        like_before(ready.recipes, Table.read(frame, roles={"z": "nominal"}))
+
+
 @pytest.mark.parametrize("kind", ["csv", "parquet", "pandas"])
 def test_columns_are_read_in_the_roles_of_the_study(tmp_path, kind):
     """Few rows of a table whose columns look otherwise: codes as numbers, levels as names."""

@@ -141,3 +141,12 @@ def test_of_many_rows_a_sample_is_known():
     rows = np.sort(np.random.default_rng(0).choice(1501, 1500, replace=False))
     np.testing.assert_array_equal(default.centres, X[rows])
     assert default.agreement == (default(X)[0] == labels).mean() < 1
+
+
+def test_rows_far_from_all_groups_go_to_the_nearest():
+    """Densities of nothing are compared by their logarithms."""
+    rule = Rule(
+        np.eye(1), np.array([[0.0], [10.0]]), np.ones((2, 1)), np.array([0.5, 0.5]), np.arange(2)
+    )
+    labels, sure = rule(np.array([[1e3], [-1e3], [1e5]]))
+    assert labels.tolist() == [1, 0, 1] and sure.tolist() == [1.0, 1.0, 1.0]

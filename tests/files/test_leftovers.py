@@ -2,6 +2,7 @@ import os
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,3 +61,48 @@ def test_other_files_stay(tmp_path):
 
 def test_what_somebody_else_removed_is_not_left(tmp_path):
     assert not _is_left(tmp_path / ".a.npz.abcd123_", None)
+
+
+def test_who_is_asked_whether_a_file_is_left(tmp_path, monkeypatch):
+    path, asked = tmp_path / "f", []
+    path.touch()
+    now = path.stat().st_mtime
+
+    def kill(pid, number):
+        asked.append((pid, number))
+        if pid == 1:
+            raise ProcessLookupError
+        if pid == 2:
+            raise PermissionError
+
+    clock, system = SimpleNamespace(time=lambda: now + 3600), SimpleNamespace(platform="linux")
+    monkeypatch.setattr("subscape.files.leftovers.os", SimpleNamespace(kill=kill))
+    monkeypatch.setattr("subscape.files.leftovers.time", clock)
+    monkeypatch.setattr("subscape.files.leftovers.sys", system)
+    assert _is_left(path, "1") is True and asked == [(1, 0)]
+    # Of a process that lives, or can't be asked, an hour old ones are no longer written.
+    for pid in ("2", "3", None, str(2**31)):
+        assert _is_left(path, pid) is False
+    assert [pid for pid, _ in asked] == [1, 2, 3]
+    clock.time = lambda: now + 3601
+    for pid in ("2", "3", None, str(2**31)):
+        assert _is_left(path, pid) is True
+    assert _is_left(tmp_path / "gone", None) is False
+    system.platform = "win32"
+    asked.clear()
+    assert _is_left(path, "1") is True and asked == []
+
+
+def test_links_are_left_alone(tmp_path):
+    inside, outside = tmp_path / "in", tmp_path / "out"
+    inside.mkdir()
+    outside.mkdir()
+    old = time.time() - 7200
+    for place in (inside, outside):
+        target = place / ".a.npz.abcd123_"
+        target.touch()
+        os.utime(target, (old, old))
+    (inside / ".b.npz.abcd123_").symlink_to(outside / ".a.npz.abcd123_")
+    (inside / "folder").symlink_to(outside)
+    assert [path.name for path in remove_leftovers(inside)] == [".a.npz.abcd123_"]
+    assert (outside / ".a.npz.abcd123_").exists() and (inside / ".b.npz.abcd123_").is_symlink()

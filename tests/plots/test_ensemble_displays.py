@@ -105,3 +105,50 @@ class TestAgreement:
     def test_from_an_agreement(self, members):
         display = AgreementDisplay.from_agreement(agreement(TRUTH, members), title="x")
         assert display.ax_.get_title() == "x"
+
+
+def test_rows_of_a_consensus_by_hand():
+    """Clusters one after the other, in each the rows that most members join to the others first."""
+    consensus = np.array([1, -1, 0, 1, 0, 0, -1, 1])
+    members = [
+        np.array([1, 0, 0, 1, 0, 2, 0, 1]),
+        np.array([1, -1, 0, 1, 0, 0, 2, 0]),
+        np.array([0, 2, 1, -1, 1, 1, 2, 2]),
+    ]
+    display = CoassociationDisplay.from_ensemble(members, consensus)
+
+    def share(a, b):
+        both = [m[a] == m[b] for m in members if m[a] >= 0 and m[b] >= 0]
+        return np.mean(both) if both else 0.0
+
+    rows = []
+    for label in (0, 1, -1):
+        own = np.flatnonzero(consensus == label)
+        inner = [np.mean([share(a, b) for b in own]) for a in own]
+        rows += [int(own[i]) for i in np.argsort(-np.array(inner), kind="stable")]
+    assert display.row_order.tolist() == rows != sorted(rows)
+    assert display.labels.tolist() == [0, 0, 0, 1, 1, 1, -1, -1]
+    np.testing.assert_allclose(display.shares, [[share(a, b) for b in rows] for a in rows])
+
+
+def test_places_on_the_map_are_those_of_classical_scaling():
+    from subscape.plots.cluster_map import _middle, _scaled
+
+    points = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 1.0], [5.0, 2.0], [1.0, 3.0]])
+    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    places, shown = _scaled(apart)
+    np.testing.assert_allclose(np.linalg.norm(places[:, None] - places, axis=2), apart, atol=1e-9)
+    assert shown == pytest.approx(1)
+    assert places[np.abs(places).argmax(axis=0), [0, 1]].min() > 0  # the largest points up
+    assert places[:, 0].var() > places[:, 1].var()
+    # With a third direction its share of the squares isn't shown.
+    solid = np.column_stack([points, [0.0, 1.0, -1.0, 0.5, 0.5]])
+    squares = np.linalg.svd(solid - solid.mean(axis=0))[1] ** 2
+    _, shown = _scaled(np.linalg.norm(solid[:, None] - solid, axis=2))
+    assert shown == pytest.approx(squares[:2].sum() / squares.sum())
+    single, shown = _scaled(np.zeros((1, 1)))
+    assert single.tolist() == [[0.0, 0.0]] and shown == 0.0
+    own = np.array([True, False, True, False, False])
+    weights = np.array([1.0, 5.0, 3.0, 1.0, 1.0])
+    np.testing.assert_allclose(_middle(points, weights, own), [0.0, 0.75])
+    np.testing.assert_allclose(_middle(points, weights * ~own, own), [26 / 7, 5 / 7], atol=1e-6)

@@ -128,3 +128,71 @@ class TestReconstructionError:
         np.testing.assert_array_equal(display.errors, feature_losses(X, [0] * 30, 1))
         assert display.groups == ["1"]
         display.figure_.canvas.draw()
+
+
+# -- by numbers -----------------------------------------------------------------------------------
+
+X = np.array(
+    [[0, 1, 7], [1, 2, 3], [0, 2, 5], [6, 8, 4], [7, 9, 5], [6, 9, 4], [20, 4, 8]], dtype=float
+)
+LABELS = np.array([0, 0, 0, 1, 1, 1, -1])
+
+
+def masked(masks):
+    return SubspaceClustering.from_labels(LABELS, masks=masks)
+
+
+def test_corners_of_rows_in_features_are_their_ends():
+    # In its own features a cluster is at its mean; in the others it lies where its rows do.
+    line, area = FlatsDisplay.from_clustering(X, masked([[1, 0, 1], [0, 1, 0]])).patches
+    np.testing.assert_allclose(line, [[1 / 3, 1, 5], [1 / 3, 2, 5]])
+    middle = 26 / 3
+    np.testing.assert_allclose(
+        area, [[6, middle, 4], [6, middle, 5], [7, middle, 5], [7, middle, 4]]
+    )
+    area, point = FlatsDisplay.from_clustering(X, masked([[0, 0, 1], [1, 1, 1]])).patches
+    np.testing.assert_allclose(area, [[0, 1, 5], [0, 2, 5], [1, 2, 5], [1, 1, 5]])
+    np.testing.assert_allclose(point, [[19 / 3, middle, 13 / 3]])
+    # Of three free features the two that vary most.
+    wide = np.column_stack([X, X[:, 0] * 3])
+    truth = SubspaceClustering.from_labels(LABELS, masks=[[0, 1, 0, 0], [1, 1, 1, 0]])
+    area, line = FlatsDisplay.from_clustering(wide, truth, features=[2, 3]).patches
+    np.testing.assert_allclose(area, [[3, 0], [3, 3], [7, 3], [7, 0]])
+    np.testing.assert_allclose(line, [[13 / 3, 18], [13 / 3, 21]])
+
+
+def test_features_that_are_looked_at():
+    truth = masked([[1, 0, 1], [0, 1, 0]])
+    display = FlatsDisplay.from_clustering(X, truth, features=[2, 0])
+    np.testing.assert_array_equal(display.points, X[:, [2, 0]])
+    assert display.names == ["2", "0"] and display.ax_.get_xlabel() == "2"
+    one = FlatsDisplay.from_clustering(X, truth, features=[1])
+    np.testing.assert_array_equal(one.points, np.column_stack([X[:, 1], np.zeros(7)]))
+    assert one.names == ["1", ""]
+    three = FlatsDisplay.from_clustering(X, truth, features=[2, 1, 0])
+    np.testing.assert_array_equal(three.points, X[:, [2, 1, 0]])
+    for wrong in ([], [0, 1, 2, 2]):
+        with pytest.raises(ValueError, match="feature"):
+            FlatsDisplay.from_clustering(X, truth, features=wrong)
+
+
+def test_fewer_principal_directions_than_three():
+    line = np.arange(8.0)[:, None] * [[0.5, 0.5, 0.5, 0.5]]
+    display = FlatsDisplay.from_clustering(line, np.arange(8) // 4, flat_dims=0)
+    assert display.points.shape == (8, 3)
+    assert np.abs(display.points[:, 0]).tolist() == pytest.approx(
+        [3.5, 2.5, 1.5, 0.5, 0.5, 1.5, 2.5, 3.5]
+    )
+    np.testing.assert_allclose(display.points[:, 1:], 0, atol=1e-12)
+    assert display.names == [f"principal direction {i}" for i in (1, 2, 3)]
+
+
+def test_axes_must_have_as_many_dimensions_as_the_points():
+    truth = masked([[1, 0, 1], [0, 1, 0]])
+    flat, solid = plt.figure().add_subplot(), plt.figure().add_subplot(projection="3d")
+    assert FlatsDisplay.from_clustering(X, truth, features=[0, 1], ax=flat).ax_ is flat
+    assert FlatsDisplay.from_clustering(X, truth, ax=solid).ax_ is solid
+    with pytest.raises(ValueError, match="the points have 3 dimensions, the axes 2"):
+        FlatsDisplay.from_clustering(X, truth, ax=flat)
+    with pytest.raises(ValueError, match="the points have 2 dimensions, the axes 3"):
+        FlatsDisplay.from_clustering(X, truth, features=[0, 1], ax=solid)

@@ -150,6 +150,8 @@ class ViewsDisplay:
             sharey="col",
             layout="constrained",
         )
+        # Names are data: a dollar sign must not start mathematics.
+        names = [name.replace("$", r"\$") for name in self.names]
         for j, plane in enumerate(self.planes):
             for i, ax in enumerate(self.axes_[:, j]):
                 ax.scatter(*plane.points.T, c=self._colours(i), s=6, linewidths=0)
@@ -157,9 +159,9 @@ class ViewsDisplay:
                 ax.set_yticks([])
                 for side in ax.spines.values():
                     side.set_visible(i == j)
-            self.axes_[0, j].set_title(f"in the directions of {self.names[j]}", fontsize="small")
+            self.axes_[0, j].set_title(f"in the directions of {names[j]}", fontsize="small")
             self.axes_[-1, j].set_xlabel(self._axis_name(plane, 0), fontsize="x-small")
-            self.axes_[j, 0].set_ylabel(f"coloured by {self.names[j]}", fontsize="small")
+            self.axes_[j, 0].set_ylabel(f"coloured by {names[j]}", fontsize="small")
             self.axes_[-1, j].annotate(
                 f"up: {self._axis_name(plane, 1)}",
                 (0.5, -0.16),
