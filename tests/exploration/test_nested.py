@@ -281,29 +281,29 @@ def test_undone_splits_leave_noise_and_other_clusters():
     assert undone(labels, []).tolist() == labels.tolist()
 
 
-def as_assessed(name, p_value, stability=None):
-    again = None if stability is None else SimpleNamespace(stability=stability)
-    return SimpleNamespace(name=name, p_value=p_value, again=again)
+def a_view(p_value, claimed=(True, False)):
+    return SimpleNamespace(p_value=p_value, claimed_clusters=np.array(claimed))
 
 
-def test_sure_views_that_come_back_are_read_first():
-    views = [
-        as_assessed("chance", 0.2, 1.0),
-        as_assessed("dissolves", 1e-6, 0.49),
-        as_assessed("pattern", 0.005, 0.5),
-        as_assessed("surer pattern", 0.0009, 0.74),
-        as_assessed("at the limit of sure", 0.001, 0.76),
-        as_assessed("at the level", 0.01, 0.75),
-        as_assessed("not asked", 1e-6),
-        as_assessed("unknown", float("nan"), 0.9),
-    ]
-    assert [one.name for one in in_reading_order(views)] == [
-        "not asked",
+def test_of_sure_views_those_go_first_of_which_a_cluster_can_be_claimed():
+    views = {
+        "chance": a_view(0.011),
+        "no cluster": a_view(1e-6, [False, False]),
+        "at the limit of sure": a_view(0.001),
+        "no cluster, less sure": a_view(0.002, [False, False]),
+        "at the level": a_view(0.01),
+        "sure": a_view(0.0009),
+        "unknown": a_view(float("nan"), [True, True]),
+        "sure, too": a_view(1e-6),
+    }
+    order = in_reading_order(list(views.values()))
+    assert [list(views)[place] for place in order] == [
+        "sure",
+        "sure, too",
         "at the limit of sure",
         "at the level",
-        "surer pattern",
-        "pattern",
-        "dissolves",
+        "no cluster",
+        "no cluster, less sure",
         "chance",
         "unknown",
     ]

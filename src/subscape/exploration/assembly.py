@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
-from subscape.validation.criteria import DISSOLVED, STABLE, smallest_cluster
+from subscape.validation.criteria import smallest_cluster
 from subscape.validation.fitted_tails import Interval
 from subscape.validation.max_statistic import SURE
 
@@ -97,32 +97,30 @@ class AssessedView:
         return min((len(maxima) for maxima in kinds if maxima), default=0)
 
 
-def in_reading_order(outcome: Sequence[AssessedView]) -> list[AssessedView]:
-    """Views that are more than chance first: of these, those that come back on samples.
+def in_reading_order(views: Sequence[View]) -> list[int]:
+    """Places of the views as they are read: sure ones first, and of these what can be claimed.
 
-    A reader takes the first view for the answer. p-values say that a table has groups, samples say
-    of each view whether it will be seen again. Of those that come back alike, the ones go first of
-    which p-values are as sure as they get; where neither decides, views stay in their order.
+    A reader takes the first view for the answer. A view none of whose clusters can be claimed says
+    that there are groups, but not which. Of the others those go first of which p-values are as sure
+    as they get; where neither decides, views stay in their order.
     """
-    return sorted(outcome, key=_doubts)
+    return sorted(range(len(views)), key=lambda place: _doubts(views[place]))
 
 
-def _doubts(one: AssessedView) -> tuple[int, int, int]:
+def _doubts(view: View) -> tuple[bool, bool, bool]:
     """What speaks against taking a view for the answer, the gravest first."""
-    if not one.p_value <= Study.LEVEL:
-        return (1, 0, 0)
-    stability = float("nan") if one.again is None else one.again.stability
-    dissolves = int(stability < STABLE) + int(stability < DISSOLVED)
-    return (0, dissolves, int(not one.p_value < SURE))
+    if not view.p_value <= Study.LEVEL:
+        return (True, False, False)
+    return (False, not view.claimed_clusters.any(), not view.p_value < SURE)
 
 
 def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: bool) -> Study:
     """The study of an exploration."""
-    ordered = in_reading_order(outcome)
     shown = rows_shown(job)
-    views = tuple(
-        make_view(job, number, one, shown, provisional) for number, one in enumerate(ordered, 1)
-    )
+    made = [make_view(job, 0, one, shown, provisional) for one in outcome]
+    order = in_reading_order(made)
+    views = tuple(replace(made[place], number=number) for number, place in enumerate(order, 1))
+    ordered = [outcome[place] for place in order]
     between = np.eye(len(views))
     for i in range(1, len(views)):
         # Two at a time: of many rows the labels of all views take much memory.

@@ -95,11 +95,11 @@ class Cut(NamedTuple):
             after = np.searchsorted(borders, targets).clip(1, len(borders) - 1)
             before = after - (targets - borders[after - 1] < borders[after] - targets)
             borders = np.unique([*borders[before], n_rows])
-        borders = [0, *borders[borders > 0].tolist()]
+        edges = [0, *borders[borders > 0].tolist()]
         starts = ends - np.asarray(lengths)
         stretches = [
             Stretch(start, stop, tuple(_pieces(starts, ends, start, stop)))
-            for start, stop in pairwise(borders)
+            for start, stop in pairwise(edges)
         ]
         return cls(step, tuple(stretches))
 
