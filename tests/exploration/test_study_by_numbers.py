@@ -165,7 +165,8 @@ def test_records_of_clusters(tiny):
     assert first == {
         "view": 1, "cluster": 1, "name": "young", "rows": 4, "share": 0.5, "stability": 0.75,
         "p_value": 0.01, "p_value_is_fitted": True, "claimed": True, "view_stability": 0.8125,
-        "view_p_value": 0.004, "view_p_value_is_fitted": True, "features": "age", "description": "cluster 1: 4 rows; a",
+        "view_p_value": 0.004, "view_p_value_is_fitted": True,
+        "features": "age", "description": "cluster 1: 4 rows; a",
     }  # fmt: skip
     assert (second["cluster"], second["share"], second["claimed"]) == (2, 0.25, False)
     assert (third["view"], third["claimed"], third["name"], third["features"]) == (2, False, "", "")
@@ -321,8 +322,8 @@ def test_clusters_feature_by_feature(tiny):
         ["view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "feature", "own",
          "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level",
          "share", "elsewhere", "imputed"],
-        ["1", "1", "4", "0.75", "0.01", "1", "age", "1", "2", "1", "2.5", "-0.123457", "", "", "", "",
-         "", "", "0"],
+        ["1", "1", "4", "0.75", "0.01", "1", "age", "1", "2", "1", "2.5", "-0.123457", "", "", "",
+         "", "", "", "0"],
         ["1", "1", "4", "0.75", "0.01", "1", "rent", "0", "0.5", "", "", "", "", "", "", "", "", "",
          "0"],
         ["1", "2", "2", "0.5", "0.02", "1", "'=kind", "1", "0.333333", "", "", "", "-1", "", "0.04",

@@ -970,8 +970,8 @@ def clusters_csv(study: Study) -> str:
     has_names = any(view.names for view in study.views)
     head = [
         "view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "feature", "own",
-        "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level", "share",
-        "elsewhere", "imputed", *(["name"] * has_names),
+        "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level",
+        "share", "elsewhere", "imputed", *(["name"] * has_names),
     ]  # fmt: skip
 
     def lines() -> Any:
@@ -982,9 +982,10 @@ def clusters_csv(study: Study) -> str:
                 for fact in listed:
                     yield [
                         view.number, k + 1, size, *map(_short, trust),
-                        int(view.fitted_clusters[k]), harmless(fact.feature), int(fact.is_own), _short(fact.information), _short(fact.low),
-                        _short(fact.high), _short(fact.effect), _short(fact.effect_low),
-                        _short(fact.effect_high), _short(fact.q_value),
+                        int(view.fitted_clusters[k]), harmless(fact.feature), int(fact.is_own),
+                        _short(fact.information), _short(fact.low), _short(fact.high),
+                        _short(fact.effect), _short(fact.effect_low), _short(fact.effect_high),
+                        _short(fact.q_value),
                         "" if fact.level is None else harmless(fact.level),
                         _short(fact.share), _short(fact.elsewhere), _short(fact.imputed),
                         *([harmless(view.names[k] if view.names else "")] * has_names),
