@@ -164,7 +164,8 @@ def test_records_of_clusters(tiny):
     first, second, third, fourth = named.to_records()
     assert first == {
         "view": 1, "cluster": 1, "name": "young", "rows": 4, "share": 0.5, "stability": 0.75,
-        "p_value": 0.01, "claimed": True, "view_stability": 0.8125, "view_p_value": 0.004,
+        "p_value": 0.01, "p_value_is_fitted": True, "claimed": True, "view_stability": 0.8125,
+        "view_p_value": 0.004, "view_p_value_is_fitted": True,
         "features": "age", "description": "cluster 1: 4 rows; a",
     }  # fmt: skip
     assert (second["cluster"], second["share"], second["claimed"]) == (2, 0.25, False)
@@ -299,23 +300,39 @@ def test_labels_of_parts(tiny, tmp_path):
     assert not (tmp_path / "t" / "labels").exists()
 
 
+def test_p_values_that_counting_cannot_give_are_called_fitted(tiny):
+    # Of 19 tables counting gives 1 in 20 at least, and times two ideas that were tried.
+    smaller = np.array([0.049, 0.05])
+    view = changed(tiny, n_tables=19, n_ideas=1, cluster_p_values=smaller)
+    assert view[1].fitted_clusters.tolist() == [True, False]
+    assert [r["p_value_is_fitted"] for r in view.to_records()[:2]] == [True, False]
+    rows = list(csv.DictReader(io.StringIO(clusters_csv(view))))
+    assert {(row["cluster"], row["p_value_is_fitted"]) for row in rows if row["view"] == "1"} == {
+        ("1", "1"), ("2", "0"),
+    }  # fmt: skip
+    twice = changed(tiny, n_tables=19, n_ideas=2, cluster_p_values=smaller)
+    assert twice[1].fitted_clusters.tolist() == [True, True]
+    untested = changed(tiny, n_tables=0, cluster_p_values=smaller)
+    assert not untested[1].fitted_clusters.any()
+
+
 def test_clusters_feature_by_feature(tiny):
     rows = list(csv.reader(io.StringIO(clusters_csv(tiny))))
     assert rows == [
-        ["view", "cluster", "rows", "stability", "p_value", "feature", "own", "information", "low",
-         "high", "effect", "effect_low", "effect_high", "q_value", "level", "share", "elsewhere",
-         "imputed"],
-        ["1", "1", "4", "0.75", "0.01", "age", "1", "2", "1", "2.5", "-0.123457", "", "", "", "",
-         "", "", "0"],
-        ["1", "1", "4", "0.75", "0.01", "rent", "0", "0.5", "", "", "", "", "", "", "", "", "",
+        ["view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "feature", "own",
+         "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level",
+         "share", "elsewhere", "imputed"],
+        ["1", "1", "4", "0.75", "0.01", "1", "age", "1", "2", "1", "2.5", "-0.123457", "", "", "",
+         "", "", "", "0"],
+        ["1", "1", "4", "0.75", "0.01", "1", "rent", "0", "0.5", "", "", "", "", "", "", "", "", "",
          "0"],
-        ["1", "2", "2", "0.5", "0.02", "'=kind", "1", "0.333333", "", "", "", "-1", "", "0.04",
+        ["1", "2", "2", "0.5", "0.02", "1", "'=kind", "1", "0.333333", "", "", "", "-1", "", "0.04",
          "'+a", "0.5", "0.25", "0.125"],
     ]  # fmt: skip
     named = list(csv.reader(io.StringIO(clusters_csv(changed(tiny, names=("young", ""))))))
     assert [row[-1] for row in named] == ["name", "young", "young", ""]
     both = changed(tiny, names=("", ""))
-    assert len(next(csv.reader(io.StringIO(clusters_csv(both))))) == 19
+    assert len(next(csv.reader(io.StringIO(clusters_csv(both))))) == 20
 
 
 def test_numbers_as_they_are_kept():

@@ -142,6 +142,12 @@ class View:
         return self.n_tables > 0 and self.p_value < self.n_ideas / (self.n_tables + 1) - 1e-12
 
     @property
+    def fitted_clusters(self) -> BoolArray:
+        """Whether the p-value of each cluster is smaller than counting tables can give."""
+        smallest = self.n_ideas / (self.n_tables + 1) - 1e-12
+        return np.asarray((self.cluster_p_values < smallest) & (self.n_tables > 0))
+
+    @property
     def claimed_clusters(self) -> BoolArray:
         """The clusters that can be claimed, if the view can.
 
@@ -439,9 +445,11 @@ class Study:
                         "share": float(view.clustering.sizes[k] / self.shape[0]),
                         "stability": float(view.cluster_stability[k]),
                         "p_value": float(view.cluster_p_values[k]),
+                        "p_value_is_fitted": bool(view.fitted_clusters[k]),
                         "claimed": bool(view.p_value <= self.LEVEL and view.claimed_clusters[k]),
                         "view_stability": view.stability,
                         "view_p_value": view.p_value,
+                        "view_p_value_is_fitted": view.is_fitted,
                         "features": ", ".join(own[:10]),
                         "description": view.descriptions[k],
                     }
@@ -961,9 +969,9 @@ def clusters_csv(study: Study) -> str:
     """One line per view, cluster and feature; clusters are counted from 1."""
     has_names = any(view.names for view in study.views)
     head = [
-        "view", "cluster", "rows", "stability", "p_value", "feature", "own", "information",
-        "low", "high", "effect", "effect_low", "effect_high", "q_value", "level", "share",
-        "elsewhere", "imputed", *(["name"] * has_names),
+        "view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "feature", "own",
+        "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level",
+        "share", "elsewhere", "imputed", *(["name"] * has_names),
     ]  # fmt: skip
 
     def lines() -> Any:
@@ -973,10 +981,11 @@ def clusters_csv(study: Study) -> str:
                 trust = [view.cluster_stability[k], view.cluster_p_values[k]]
                 for fact in listed:
                     yield [
-                        view.number, k + 1, size, *map(_short, trust), harmless(fact.feature),
-                        int(fact.is_own), _short(fact.information), _short(fact.low),
-                        _short(fact.high), _short(fact.effect), _short(fact.effect_low),
-                        _short(fact.effect_high), _short(fact.q_value),
+                        view.number, k + 1, size, *map(_short, trust),
+                        int(view.fitted_clusters[k]), harmless(fact.feature), int(fact.is_own),
+                        _short(fact.information), _short(fact.low), _short(fact.high),
+                        _short(fact.effect), _short(fact.effect_low), _short(fact.effect_high),
+                        _short(fact.q_value),
                         "" if fact.level is None else harmless(fact.level),
                         _short(fact.share), _short(fact.elsewhere), _short(fact.imputed),
                         *([harmless(view.names[k] if view.names else "")] * has_names),
