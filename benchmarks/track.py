@@ -2,6 +2,10 @@
 
 Every case is timed beside a fixed piece of NumPy work, in processor time, and kept as a ratio:
 machines differ and are busy, ratios hardly. The site draws the curves.
+
+An older commit is timed by this script, too: unpack it elsewhere (``git archive``), build its
+kernels there, and run ``PYTHONPATH=THERE/src python benchmarks/track.py --commit HASH``. Lines are
+kept in the order of the commits.
 """
 
 from __future__ import annotations
@@ -69,19 +73,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--dry", action="store_true", help="print, but keep nothing")
+    parser.add_argument("--commit", default="HEAD", help="whose code is imported")
     asked = parser.parse_args()
-    commit = subprocess.run(
-        ["git", "log", "-1", "--format=%h %cs"], capture_output=True, text=True, check=True
-    ).stdout.split()
+    commit, date, place = subprocess.run(
+        ["git", "log", "-1", "--format=%h %cs %ct", asked.commit],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
     ratios = {}
     for name, work in cases().items():
         work()  # what is loaded at the first call is not timed
         ratios[name] = round(seconds(work, asked.repeats) / seconds(unit, asked.repeats), 3)
         print(f"{name}: {ratios[name]}", flush=True)
     if not asked.dry:
-        line = {"commit": commit[0], "date": commit[1], "ratios": ratios}
-        with KEPT.open("a") as file:
-            file.write(json.dumps(line, ensure_ascii=False) + "\n")
+        kept = [json.loads(line) for line in KEPT.read_text().splitlines()]
+        kept = [each for each in kept if each["commit"] != commit]
+        kept.append({"commit": commit, "date": date, "at": int(place), "ratios": ratios})
+        kept.sort(key=lambda each: each["at"])
+        KEPT.write_text("".join(json.dumps(each, ensure_ascii=False) + "\n" for each in kept))
 
 
 if __name__ == "__main__":

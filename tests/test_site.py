@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import inspect
+import json
 import re
 import sys
 from pathlib import Path
@@ -163,6 +164,16 @@ def test_get_started_runs():
     )
     assert found.attempted >= 15
     assert found.failed == 0
+
+
+def test_speeds_are_curves_over_commits(site, tmp_path):
+    page = site["made_pages"].tracking_page(tmp_path)
+    kept = [json.loads(line) for line in site["made_pages"].TRACK.read_text().splitlines()]
+    assert len(kept) >= 5
+    # A line is added by its commit, in whatever order they are timed.
+    assert [each["at"] for each in kept] == sorted(each["at"] for each in kept)
+    assert re.findall(r"^\| ([0-9a-f]{7,}) \|", page, re.M) == [each["commit"] for each in kept]
+    assert (tmp_path / "tracking.png").stat().st_size > 10_000
 
 
 def test_links_that_lead_nowhere_are_found(site, tmp_path):

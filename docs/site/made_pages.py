@@ -179,7 +179,7 @@ def abilities(entry: Entry) -> str:
 
 def picture() -> str:
     """The tree as an SVG, with links."""
-    line, gap, columns = 22, 12, (0, 255, 525, 715)
+    line, gap, columns = 22, 12, (0, 250, 510, 705)
     shapes: list[str] = []
     y = 10
     middles: list[tuple[int, str, list[tuple[int, str, str, list[Entry]]]]] = []
@@ -189,7 +189,7 @@ def picture() -> str:
             height = line * -(-len(entries) // 3)
             branches.append((y + height // 2, kind, known, entries))
             for place, entry in enumerate(entries):
-                x = columns[3] + 12 + 152 * (place % 3)
+                x = columns[3] + 12 + 160 * (place % 3)
                 at = y + line * (place // 3) + 15
                 link = "../" + target(entry).removesuffix(".md").removesuffix(".rst") + ".html"
                 name = html.escape(entry.name)
@@ -208,11 +208,11 @@ def picture() -> str:
             end = columns[1] + 240
             if known:
                 shapes.append(_edge(end, at, columns[2], at))
-                shapes.append(_box(columns[2], at, 165, known))
-                end = columns[2] + 165
+                shapes.append(_box(columns[2], at, 172, known))
+                end = columns[2] + 172
             shapes.append(_edge(end, at, columns[3], at))
     return (
-        f'<svg viewBox="0 0 1180 {height}" role="img" aria-label="Which finder to take">'
+        f'<svg viewBox="0 0 1190 {height}" role="img" aria-label="Which finder to take">'
         + "".join(shapes)
         + "</svg>"
     )
@@ -289,7 +289,8 @@ def tracking_page(folder: Path) -> str:
     ]
     return (
         "# How fast, commit by commit\n\nProcessor time as a multiple of a fixed piece of NumPy work, timed beside it: "
-        "`python benchmarks/track.py` adds the commit that is checked out.\n\n"
+        "`python benchmarks/track.py` adds the commit that is checked out, or an older one. "
+        "Compare only along a curve: what the work counts for differs between machines.\n\n"
         "![A curve per case over the commits](tracking.png)\n\n" + "\n".join([head, *lines]) + "\n"
     )
 
