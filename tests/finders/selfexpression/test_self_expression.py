@@ -125,6 +125,17 @@ def test_a_spread_gives_the_closest_flats(n, dim):
     assert not linear.centre.any()
 
 
+@pytest.mark.parametrize("p", [3, 12])
+@pytest.mark.parametrize("affine", [False, True])
+def test_many_spreads_have_the_scores_of_each(p, affine):
+    rng = np.random.default_rng(0)
+    groups = [rng.normal(size=(n, p)) for n in (1, 2, 7, 12, 40)]
+    for rows, each in zip(groups, Spread.many(groups, affine), strict=True):
+        alone = Spread(rows, affine)
+        np.testing.assert_array_equal(each.dim_scores, alone.dim_scores)
+        np.testing.assert_array_equal(each.flat(2).basis, alone.flat(2).basis)
+
+
 def test_spreads_are_those_of_the_labels_asked_for():
     """Whatever was asked before, also if the array was changed since."""
     rows, labels = np.random.default_rng(0).normal(size=(12, 3)), np.arange(12) % 2

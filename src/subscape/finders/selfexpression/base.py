@@ -727,8 +727,12 @@ class Spread:
             values, self._basis = np.square(singular), basis.T
             self._rank = int((singular > singular.max(initial=0.0) * NOTHING).sum())
         self._values = values
-        self.dim_scores = bic_scores(values / max(n, 1), n, p, max(n // ROWS_PER_DIMENSION, 1))
+
+    @cached_property
+    def dim_scores(self) -> FloatArray:
         """BIC of the flats that the rows may lie near, by their dimension."""
+        most = max(self.size // ROWS_PER_DIMENSION, 1)
+        return bic_scores(self._values / max(self.size, 1), self.size, len(self._basis), most)
 
     @classmethod
     def many(cls, groups: list[FloatArray], affine: bool) -> list[Spread]:
@@ -741,9 +745,11 @@ class Spread:
         >>> other.off(1) == Spread(rows[5:], True).off(1)
         True
         """
-        if not groups or min(map(len, groups)) <= groups[0].shape[1]:
-            return [cls(rows, affine) for rows in groups]
+        if not groups:
+            return []
         p = groups[0].shape[1]
+        if min(map(len, groups)) <= p:
+            return cls._scored([cls(rows, affine) for rows in groups])
         nothing = np.zeros(p)
         centres = [rows.mean(axis=0) if affine else nothing for rows in groups]
         away = [rows - c for rows, c in zip(groups, centres, strict=True)] if affine else groups
@@ -759,6 +765,22 @@ class Spread:
             each._values, each._basis = values[k], vectors[k]
             each.dim_scores = scores[k][np.isfinite(scores[k])]
             found.append(each)
+        return found
+
+    @staticmethod
+    def _scored(found: list[Spread]) -> list[Spread]:
+        """The same, with the scores of their dimensions taken at once."""
+        sizes = np.array([each.size for each in found])
+        values = np.zeros((len(found), max(len(each._values) for each in found)))
+        for each, line in zip(found, values, strict=True):
+            line[: len(each._values)] = each._values
+        values /= np.maximum(sizes, 1)[:, None]
+        most = np.maximum(sizes // ROWS_PER_DIMENSION, 1)
+        p = len(found[0]._basis)
+        scores = many_bic_scores(values, sizes, p, most)
+        limits = np.clip(np.minimum(most, (sizes - 1) // 2), 0, p - 1)
+        for each, line, limit in zip(found, scores, limits, strict=True):
+            each.dim_scores = line[: limit + 1]
         return found
 
     def off(self, dim: int) -> float:
