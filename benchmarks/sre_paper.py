@@ -22,6 +22,7 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 os.environ["MPLBACKEND"] = "Agg"
 
+import elki
 import matplotlib.pyplot as plt
 import numpy as np
 from pages import Sections
@@ -86,7 +87,8 @@ Lowest loss over each finder's grid: loss / l / clusters, noise by its share, as
 many different clusterings its settings gave. No setting asks for a single cluster. Last columns:
 the clustering of the same grid with the fewest bits, which needs no price. Where our loss is above
 the paper's, the remark says why. The paper ran ELKI's programs, so that its column is ELKI's;
-OpenSubspace has none of these algorithms.
+OpenSubspace has none of these algorithms. Print leaves digits out: the loss of one cluster on Iris,
+0.00592, stands as 0.005, that on Breast, 26.74794, as 26.747. So 0.000 is anything below 0.001.
 """
 FIGURE_5 = """
 Loss (clusters), the best of 2 and 3 clusters, beside a single one (PCA). The autoencoder is trained
@@ -97,8 +99,8 @@ passes below LMCLUS (one cluster) at l = 8, the autoencoder loses most, and 4C l
 cluster per row. Losses add up over clusters, so a single flat may beat several.
 """
 VARIANTS = ("as published", "default")
-#: Further starts of a setting of the paper's, where ours lose more.
-FURTHER_STARTS = 20
+#: Seeds of ELKI's ORCLUS, which the paper ran.
+ELKI_SEEDS = 8
 FIGURE_6 = """
 The best of each grid by SRE: loss / l / clusters. The paper finds that losses stay much the same,
 except for ORCLUS at the ends, whose optimum elsewhere has l = 1 and 2 clusters.
@@ -282,9 +284,9 @@ def experiment_1(quick, seconds):
 # -- Table I ------------------------------------------------------------------------------------
 
 
-def why(best, paper, X, name, variant):
+def why(best, paper, X):
     """Why our loss is above the paper's."""
-    if paper is None or best.loss < paper[0] + 5e-4:
+    if paper is None or best.loss < paper[0] + 1e-3:
         return ""
     loss, dim, clusters = paper
     if clusters >= len(X) / 2:
@@ -295,26 +297,24 @@ def why(best, paper, X, name, variant):
         return f"flats of {dim} dims in place of {best.flat_dim:g}"
     if clusters > best.n_clusters:
         return f"{clusters} clusters in place of {best.n_clusters}"
-    if name == "ORCLUS":
-        losses = further_starts(X, clusters, dim, variant)
-        printed = np.sum(losses < loss + 5e-4)
-        return (
-            f"a local optimum: of {FURTHER_STARTS} further starts with l = {dim} and {clusters} "
-            f"clusters {printed} lose {loss:.3f}, the best {losses.min():.4f}, the median "
-            f"{np.median(losses):.4f}"
-        )
     return f"not explained: the same or fewer clusters and dims lose {loss:.3f} in print"
 
 
-def further_starts(X, clusters, dim, variant):
-    """Losses of ORCLUS from single starts."""
-    cls = subscape.finders.ORCLUS
-    make = cls.as_published if variant == "as published" else cls
-    told = {"n_clusters": clusters, "subspace_dim": X.shape[1] - dim, "n_init": 1}
-    return np.array([
-        sre(X, make(**told, random_state=1 + seed).fit(X).clustering_, alpha=0, beta=0).loss
-        for seed in range(FURTHER_STARTS)
-    ])  # fmt: skip
+def elki_orclus(table_name):
+    """The losses of ELKI's own ORCLUS at the dimension and number of clusters that are printed."""
+    X, (loss, dim, clusters) = LOADERS[table_name]().data, PAPER_TABLE["ORCLUS"][table_name]
+    losses = []
+    for seed in range(ELKI_SEEDS):
+        flags = {"projectedclustering.k": clusters, "projectedclustering.l": X.shape[1] - dim,
+                 "orclus.seed": seed}  # fmt: skip
+        labels = np.full(len(X), -1)
+        for k, (rows, _) in enumerate(elki.run("ORCLUS", flags, X).clusters):
+            labels[rows] = k
+        losses.append(sre(X, labels, alpha=0, beta=0, flat_dims=dim).loss)
+    return (
+        f"| {table_name} | ORCLUS, l = {dim}, {clusters} clusters | ELKI, {ELKI_SEEDS} seeds | "
+        f"{min(losses):.4f} to {max(losses):.4f} | | {loss:.3f} / {dim} / {clusters} | | | |"
+    )
 
 
 def table_1(quick, seconds, tables, old):
@@ -341,7 +341,7 @@ def table_1(quick, seconds, tables, old):
             bits = [description_length(X, c) for c in found]
             short = min(range(len(found)), key=lambda i: bits[i].total)
             chosen = sre(X, found[short])
-            remark = why(best, paper, X, name, variant)
+            remark = why(best, paper, X)
             lines.append(
                 f"| {table_name} | {name} | {variant} | {triple(best)} | {different(runs)} of "
                 f"{len(runs)} | {theirs} | {remark} | {triple(chosen)} | {bits[short].saved:.1%} |"
@@ -353,6 +353,8 @@ def table_1(quick, seconds, tables, old):
                 ours = sre(X, one, flat_dims=dim).loss
                 lines.append(f"| {table_name} | one cluster, l = {dim} ({name}) | | {ours:.5f} | | "
                              f"{loss:.3f} | | | |")  # fmt: skip
+        if elki.available() and not quick and table_name == "Iris":
+            lines.append(elki_orclus(table_name))
         print(f"  {table_name} done", flush=True)
     digits = loss_by_dim(load_digits().data, np.zeros(1797, int))
     remark = (
