@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 from tests.remote import cluster, remote_sources
 from tests.table_sources import write_parquet
 
@@ -24,6 +25,7 @@ from subscape.arrays.remote import blocks as remote_blocks
 from subscape.arrays.remote import passes
 from subscape.arrays.remote.blocks import RemoteBlocks
 from subscape.arrays.remote.passes import Cut, dealt
+from subscape.arrays.remote.rows import packed
 from subscape.arrays.row_values import (
     each_row,
     equal_rows,
@@ -231,6 +233,35 @@ def test_row_values(client, table):
     )  # fmt: skip
     with pytest.raises(ShapeMismatchError, match="1003 rows, what lies beside it 5"):
         there.fold(lambda block, rows, own: 0, reads=(np.zeros(5),))
+
+
+ENTRIES = st.one_of(
+    hnp.arrays(st.sampled_from([np.int32, np.int64, np.uint8, np.uint64]), st.integers(0, 20)),
+    hnp.arrays(np.int64, st.integers(0, 20), elements=st.integers(-130, 130)),
+    hnp.arrays(
+        st.sampled_from([np.float32, np.float64]),
+        hnp.array_shapes(min_dims=1, max_dims=2, min_side=0),
+        elements=st.sampled_from([1.0, 1.0, 1.0, 0.5, np.nan, np.inf, -0.0]),
+    ),
+    hnp.arrays(bool, st.integers(0, 20)),
+)
+
+
+@given(ENTRIES)
+@settings(deadline=None)
+def test_entries_come_out_as_they_were_packed(part):
+    found = np.empty_like(part)
+    passes_on = packed(part)
+    passes_on.unpacked(found)
+    assert found.tobytes() == part.tobytes()
+    assert passes_on.values.nbytes <= part.nbytes
+
+
+def test_confidence_and_labels_travel_in_few_bytes():
+    sure = np.where(np.arange(8000) % 10 == 0, 0.9, 1.0)
+    there = packed(sure)
+    assert there.values.nbytes + there.others.nbytes == 800 * 8 + 1000
+    assert packed(np.full(8000, 7, np.int32)).values.nbytes == 8000
 
 
 @given(

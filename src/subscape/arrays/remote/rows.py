@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,9 +138,12 @@ class RemoteRows(DistantCodes):
         whole = np.empty(self.shape, self.dtype)
         # A few at a time, or there would be two of each.
         for first in range(0, len(self.pieces), 8):
-            parts = awaited(self.client, self.pieces[first : first + 8])
-            for i, part in enumerate(parts, first):
-                whole[self.bounds[i] : self.bounds[i + 1]] = part
+            sent = [
+                self.client.submit(packed, piece, pure=False)
+                for piece in self.pieces[first : first + 8]
+            ]
+            for i, part in enumerate(awaited(self.client, sent), first):
+                part.unpacked(whole[self.bounds[i] : self.bounds[i + 1]])
         return whole
 
     def to_dask(self, dtype: Any = None) -> Any:
@@ -166,6 +169,44 @@ class RemoteRows(DistantCodes):
         return each_row(
             lambda rows, own: np.where(own >= 0, numbers[own], -1), self, dtype=np.int32
         )
+
+
+class Packed(NamedTuple):
+    """Entries as they travel: small numbers in few bytes, and no ones where most are ones."""
+
+    values: NDArray[Any]
+    others: NDArray[np.uint8] | None = None
+    """A bit for each entry, set where it is among ``values``; None if all are."""
+
+    def unpacked(self, out: NDArray[Any]) -> None:
+        """Write the entries into ``out``."""
+        if self.others is None:
+            out[...] = self.values
+        else:
+            out[...] = 1
+            out[np.unpackbits(self.others, count=len(out)).astype(bool)] = self.values
+
+
+def packed(part: NDArray[Any]) -> Packed:
+    """Entries for the way, from which the same bits come out again.
+
+    >>> packed(np.array([3, -1, 4])).values.dtype
+    dtype('int8')
+    >>> packed(np.array([1.0, 0.7, 1.0])).values
+    array([0.7])
+    """
+    if part.dtype.kind in "iu" and part.size:
+        low, high = part.min(), part.max()
+        for kind in (np.int8, np.int16, np.int32):
+            limits = np.iinfo(kind)
+            if limits.min <= low and high <= limits.max:
+                return Packed(part.astype(kind))
+    if part.dtype.kind == "f" and part.ndim == 1:
+        # Confidence is a probability, which rounding often makes certain.
+        others = part != 1
+        if others.sum() < 0.8 * len(part):
+            return Packed(part[others], np.packbits(others))
+    return Packed(part)
 
 
 def fold_rows(stats: Callable[..., Any], *values: RemoteRows, step: int | None = None) -> Any:
