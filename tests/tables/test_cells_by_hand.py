@@ -47,7 +47,7 @@ def test_numbers_that_float64_holds(text, known):
         ("-€5", ("5", True, "EUR")), ("€-5", ("5", True, "EUR")), ("(€5)", ("5", True, "EUR")),
         ("5 kg", ("5", False, "kg")), ("5 Fr.", ("5", False, "CHF")), ("5%", ("5", False, "%")),
         ("1\u202f234,5 m²", ("1 234,5", False, "m²")), ("5 km/h", ("5", False, "km/h")),
-        ("12,-- €", ("12", False, "EUR")), ("1’234.5", ("1'234.5", False, "")),
+        ("12,-- €", ("12", False, "EUR")), ("1\u2019234.5", ("1'234.5", False, "")),
         ("(12", None), ("12)", None), ("-12-", None), ("(-12)", None), ("€5 kg", None),
         ("--5", None), ("a5", None), ("5 6 kg", ("5 6", False, "kg")), ("kg", None), ("", None),
     ],
