@@ -284,7 +284,7 @@ class House:
         for name in LOADED:
             importlib.import_module(name)
 
-    def renew_calls(self, mutants: Sequence[Mutant]) -> None:
+    def renew_calls(self, mutants: Sequence[Mutant], with_new: bool = True) -> None:
         """Forget tests that are gone, and note what new ones call: the file of calls may be old.
 
         New tests are looked for in files that have known ones, or that name a changed module.
@@ -300,7 +300,7 @@ class House:
         new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
         self._there = there
-        if new:
+        if new and with_new:
             print(f"{len(new)} new tests are run once, to see what they call", flush=True)
             noted = self.root / "new.json"
             noting = ["-p", "benchmarks.called", "--called", str(noted)]
@@ -335,9 +335,7 @@ class House:
             self._forget(target)
 
     def _in_memory(self, mutant: Mutant, changed: bytes) -> str:
-        """The quick test that notices a change within a function, or nothing."""
-        if not mutant.function:
-            return ""
+        """The quick test that notices a change, or nothing."""
         if self._quick is None:
             output = self.root / "collected.txt"
             self._quick = Quick(lambda: self._enter(output), [*self._options(), *self._there])
@@ -491,6 +489,9 @@ def main() -> None:
     parser.add_argument(
         "--in-memory", action="store_true", help="ask quick tests alone; --again asks the others"
     )
+    parser.add_argument(
+        "--known-tests", action="store_true", help="leave out tests that no such file knows"
+    )
     parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
     if options.again is None:
@@ -498,7 +499,7 @@ def main() -> None:
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
     house = House(Calls(options.called), options.seconds, options.in_memory)
-    house.renew_calls(sample)
+    house.renew_calls(sample, with_new=not options.known_tests)
     results = []
     for number, mutant in enumerate(sample, 1):
         began = time.monotonic()
