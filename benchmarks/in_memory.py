@@ -1,9 +1,9 @@
-"""Changes within functions, made in memory: what `benchmarks/mutants.py` asks quick tests first.
+"""Changes made in memory: what `benchmarks/mutants.py` asks quick tests about first.
 
 Tests are collected once, in a process of their own. For each change that process forks; the child
-gives the changed function its new code, runs tests until one fails, and says which. That takes a
-tenth of the time of a run of pytest on changed files. Nothing is noticed in memory that is not in
-a file: what survives here is made in a file afterwards, where all tests are asked.
+gives the changed function its new code, or the constant its new value, runs tests until one fails,
+and says which. That takes a tenth of the time of a run of pytest on changed files. What survives
+here is made in a file afterwards, where all tests are asked.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import gc
 import importlib
 import json
 import os
+import re
 import resource
 import select
 import signal
@@ -20,9 +21,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
+#: Values that can be told by what is written for them.
+PLAIN = (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, re.Pattern)
 #: What a child says that computed for too long.
 ENDLESS = "endless"
 #: Seconds of computing that a child may take beyond five times those that its tests did, and how
@@ -42,7 +45,7 @@ def codes(code: CodeType) -> Iterator[CodeType]:
 def put_in_place(path: Path, text: bytes) -> bool:
     """Give the functions of a loaded file the code that they have in a text; False if all had it.
 
-    What is computed when a module is loaded (constants, defaults) stays as it is.
+    What is computed when a module is loaded stays as it is; see :func:`put_values`.
     """
     by_place: dict[tuple[str, int], list[CodeType]] = {}
     for code in codes(compile(text, str(path), "exec", dont_inherit=True)):
@@ -60,6 +63,70 @@ def put_in_place(path: Path, text: bytes) -> bool:
             function.__code__ = found[0]
             changed = True
     return changed
+
+
+def put_values(module: ModuleType, old: bytes, new: bytes) -> bool:
+    """Give a loaded module the constants and defaults of its changed text; False if none differ.
+
+    Also where others have imported a constant. What they have computed of it stays as it is.
+    """
+    before, after = (_loaded_again(module, text) for text in (old, new))
+    return _replaced(vars(module), vars(before), vars(after), module.__name__)
+
+
+def _loaded_again(module: ModuleType, text: bytes) -> ModuleType:
+    again = ModuleType(module.__name__)
+    for name in ("__file__", "__package__", "__path__"):
+        if hasattr(module, name):
+            setattr(again, name, getattr(module, name))
+    sys.modules[module.__name__] = again
+    try:
+        exec(compile(text, str(module.__file__), "exec", dont_inherit=True), vars(again))
+    finally:
+        sys.modules[module.__name__] = module
+    return again
+
+
+def _replaced(live: Any, before: Any, after: Any, module: str) -> bool:
+    changed = False
+    for name in [*before]:
+        if name.startswith("__") and name not in ("__init__", "__new__"):
+            continue
+        if name not in live or name not in after:
+            continue
+        kept, old, new = live[name], before[name], after[name]
+        if isinstance(kept, type) and isinstance(new, type) and kept.__module__ == module:
+            for each in [*vars(old)]:
+                if _is_plain(vars(old)[each]) and repr(vars(old)[each]) != repr(
+                    vars(new).get(each)
+                ):
+                    with contextlib.suppress(AttributeError):
+                        setattr(kept, each, vars(new)[each])
+                        changed = True
+            changed |= _replaced(vars(kept), vars(old), vars(new), module)
+        elif isinstance(kept, FunctionType) and isinstance(new, FunctionType):
+            changed |= _with_defaults(kept, old, new)
+        elif isinstance(live, dict) and _is_plain(old) and repr(old) != repr(new):
+            changed = True
+            for each in [*sys.modules.values()]:
+                if vars(each).get(name) is kept:
+                    setattr(each, name, new)
+    return changed
+
+
+def _with_defaults(kept: FunctionType, old: FunctionType, new: FunctionType) -> bool:
+    told = [[*(each.__defaults__ or ()), *(each.__kwdefaults__ or {}).values()]
+            for each in (old, new)]  # fmt: skip
+    if len(told[0]) != len(told[1]) or not any(
+        _is_plain(a) and repr(a) != repr(b) for a, b in zip(*told, strict=True)
+    ):
+        return False
+    kept.__defaults__, kept.__kwdefaults__ = new.__defaults__, new.__kwdefaults__
+    return True
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, PLAIN)
 
 
 def in_child(work: Callable[[], str], seconds: float) -> str | None:
@@ -127,8 +194,7 @@ class Session:
 
     def _answer(self, module: str, text: str, tests: Sequence[str], seconds: float) -> str:
         there = [test for test in tests if test in self._items]
-        found = in_child(lambda: self._noticed(module, text, there), 5 * seconds)
-        found = found or ""
+        found = in_child(lambda: self._noticed(module, text, there), 5 * seconds) or ""
         # Only of a test that passes here without the change does it say something.
         return found if found in ("", ENDLESS) or self._is_sound(found) else ""
 
@@ -136,8 +202,10 @@ class Session:
         from _pytest.runner import runtestprotocol
 
         if module:
-            path = Path(str(importlib.import_module(module).__file__))
-            if not put_in_place(path, text.encode()):
+            loaded = importlib.import_module(module)
+            path = Path(str(loaded.__file__))
+            changed = put_in_place(path, text.encode())
+            if not changed and not put_values(loaded, path.read_bytes(), text.encode()):
                 return ""
 
         items = [self._items[test] for test in tests]

@@ -284,7 +284,7 @@ class House:
         for name in LOADED:
             importlib.import_module(name)
 
-    def renew_calls(self, mutants: Sequence[Mutant]) -> None:
+    def renew_calls(self, mutants: Sequence[Mutant], with_new: bool = True) -> None:
         """Forget tests that are gone, and note what new ones call: the file of calls may be old.
 
         New tests are looked for in files that have known ones, or that name a changed module.
@@ -292,14 +292,15 @@ class House:
         wanted = {test for mutant in mutants for test in self.calls.tests(mutant)}
         files = {test.partition("::")[0] for test in wanted}
         files.update(file for mutant in mutants for file in _naming(mutant.path))
-        there = sorted(file for file in files if (self.root / file).exists())
+        there = self._there = sorted(file for file in files if (self.root / file).exists())
+        if not with_new:
+            return
         output, _ = self._asked(["--collect-only", "-q", *there], 600)
         found = {line for line in output.splitlines() if "::" in line}
         if len(found & wanted) < len(wanted) / 2:
             raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
         new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
-        self._there = there
         if new:
             print(f"{len(new)} new tests are run once, to see what they call", flush=True)
             noted = self.root / "new.json"
@@ -335,9 +336,7 @@ class House:
             self._forget(target)
 
     def _in_memory(self, mutant: Mutant, changed: bytes) -> str:
-        """The quick test that notices a change within a function, or nothing."""
-        if not mutant.function:
-            return ""
+        """The quick test that notices a change, or nothing."""
         if self._quick is None:
             output = self.root / "collected.txt"
             self._quick = Quick(lambda: self._enter(output), [*self._options(), *self._there])
@@ -491,6 +490,9 @@ def main() -> None:
     parser.add_argument(
         "--in-memory", action="store_true", help="ask quick tests alone; --again asks the others"
     )
+    parser.add_argument(
+        "--known-tests", action="store_true", help="leave out tests that no such file knows"
+    )
     parser.add_argument("--again", type=Path, help="only the survivors of such a file")
     options = parser.parse_args()
     if options.again is None:
@@ -498,7 +500,7 @@ def main() -> None:
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
     house = House(Calls(options.called), options.seconds, options.in_memory)
-    house.renew_calls(sample)
+    house.renew_calls(sample, with_new=not options.known_tests)
     results = []
     for number, mutant in enumerate(sample, 1):
         began = time.monotonic()

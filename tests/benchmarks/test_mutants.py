@@ -189,6 +189,34 @@ def test_loaded_functions_get_new_code(tmp_path, monkeypatch):
     del sys.modules["changed_in_memory"]
 
 
+def test_constants_and_defaults_get_new_values(tmp_path, monkeypatch):
+    (tmp_path / "has_values.py").write_text(
+        "from dataclasses import dataclass\nLIMIT = 1000\nNAMES = ('a', 'b')\nOTHER = object()\n"
+        "def f(x, more=7, *, last=8):\n    return x + more + last + LIMIT\n"
+        "@dataclass\nclass A:\n    size: int = 3\n    KIND = 'x'\n"
+    )
+    (tmp_path / "imports_values.py").write_text("from has_values import LIMIT, f\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    importlib.invalidate_caches()
+    module, other = map(importlib.import_module, ("has_values", "imports_values"))
+    text = (tmp_path / "has_values.py").read_text()
+
+    def put(before, after):
+        return in_memory.put_values(module, text.encode(), text.replace(before, after).encode())
+
+    kept = module.OTHER
+    assert not put("none", "such") and module.OTHER is kept and other.f(1) == 1016
+    assert put("1000", "2000") and other.LIMIT == module.LIMIT == 2000 and other.f(1) == 2016
+    assert put("'b'", "'c'") and module.NAMES == ("a", "c") and module.LIMIT == 2000
+    assert put("more=7", "more=17") and other.f(1) == 2026
+    assert put("last=8", "last=9") and other.f(1) == 2017  # the other one is as it was
+    assert put("size: int = 3", "size: int = 4") and module.A().size == 4
+    assert put("KIND = 'x'", "KIND = 'y'") and module.A.KIND == "y"
+    assert module.OTHER is kept and sys.modules["has_values"] is module
+    for name in ("has_values", "imports_values"):
+        del sys.modules[name]
+
+
 SCRIPT = """
 import os, sys
 import in_memory

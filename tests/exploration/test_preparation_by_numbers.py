@@ -995,3 +995,30 @@ def test_shares_may_be_none_and_of_a_hundred():
 def test_the_largest_value_may_be_one_or_zero():
     assert _limits(np.r_[0.001 * even(49), 1.0], 0.05) is not None
     assert _limits(np.r_[-1e6, even(49) - 1.0], 0.05) is not None
+
+
+@pytest.mark.parametrize("positive", [False, True])
+@pytest.mark.parametrize("more", [-1e-6, 1e-6])
+def test_a_power_must_gain_more_than_its_place_among_the_shapes(monkeypatch, positive, more):
+    """Beside logarithms and roots a power has three numbers to choose; it pays for them once."""
+    present = np.random.default_rng(0).gamma(2.0, 3.0, size=60) + 1.0
+    n, logs = 60, np.log(present)
+    gain = preparation.GAIN_PER_ROW * n + np.log(n)
+    least = 7.0 + gain + (5.0 + np.log(n) if positive else 0.0)
+    told = [7.0]
+    if positive:  # logarithms gain 5 nats over what they must, roots 3
+        told += [7.0 + gain + 5.0 + logs.sum(), 7.0 + gain + 3.0 + 0.5 * logs.sum()]
+    told.append(least + more + n * np.log(present.std()))
+    given = iter(told)
+    monkeypatch.setattr(preparation, "_likelihood", lambda column: next(given))
+    monkeypatch.setattr(preparation, "_likeliest_bend", lambda away: 1.0)
+    monkeypatch.setattr(preparation, "is_multimodal", lambda column: False)
+    recipe = _likelier(present, Recipe("x"), positive)
+    assert list(given) == []
+    if more > 0:
+        assert (recipe.bend, recipe.pivot) == (1.0, present.mean())
+        assert recipe.unit == pytest.approx(present.std())
+    elif positive:
+        assert (recipe.offset, recipe.root, recipe.bend) == (0.0, False, Recipe("x").bend)
+    else:
+        assert recipe is None

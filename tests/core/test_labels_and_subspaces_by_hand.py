@@ -1,0 +1,71 @@
+"""What labels need of subspaces, and when two clusterings are close."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from subscape.core import SubspaceClustering
+from subscape.core.errors import ShapeMismatchError, SubscapeError
+
+MASKS = [[1, 0, 0], [0, 1, 1]]
+WEIGHTS = [[1, 0, 0], [0, 0.5, 0.5]]
+
+
+def test_features_that_are_said_must_be_those_of_the_subspaces():
+    bases = [np.eye(3)[:, :1]] * 2
+    assert SubspaceClustering.from_labels([0, 1], n_features=3, bases=bases).n_features == 3
+    with pytest.raises(SubscapeError, match=r"different numbers of features: \[3, 4\]"):
+        SubspaceClustering.from_labels([0, 1], n_features=4, bases=bases)
+    for given in ({"masks": MASKS}, {"weights": WEIGHTS}):
+        assert SubspaceClustering.from_labels([0, 1], n_features=3, **given).n_features == 3
+        with pytest.raises(ShapeMismatchError, match=f"n_features=4, but the {next(iter(given))} "):
+            SubspaceClustering.from_labels([0, 1], n_features=4, **given)
+
+
+def test_features_without_subspaces():
+    assert SubspaceClustering.from_labels([0, 1]).n_features == 1
+    assert SubspaceClustering.from_labels([0, 1], n_features=4).n_features == 4
+    named = SubspaceClustering.from_labels([0, 1], feature_names=["a", "b"])
+    assert named.n_features == 2 and named.subspaces.masks.all()
+
+
+def test_one_kind_of_subspace_is_given():
+    with pytest.raises(SubscapeError, match="give one of masks and weights, not 2"):
+        SubspaceClustering.from_labels([0, 1], masks=MASKS, weights=WEIGHTS)
+    with pytest.raises(SubscapeError, match="give one of masks and weights and bases, not 3"):
+        SubspaceClustering.from_labels([0, 1], masks=MASKS, weights=WEIGHTS, bases=[np.eye(3)] * 2)
+
+
+def test_close_clusterings():
+    one = SubspaceClustering.from_labels([0, 0, 1, 1], weights=[[0.5, 0.5], [0.25, 0.75]])
+
+    def other(labels, weights):
+        return SubspaceClustering.from_labels(labels, weights=weights)
+
+    assert one.isclose(other([0, 0, 1, 1], [[0.5, 0.5], [0.25, 0.75]])) is True
+    assert one.isclose(other([1, 1, 0, 0], [[0.25, 0.75], [0.5, 0.5]])) is True
+    apart = other([0, 0, 1, 1], [[0.5 + 1e-6, 0.5 - 1e-6], [0.25, 0.75]])
+    assert one.isclose(apart) is False and one.isclose(apart, atol=1e-5) is True
+    assert one.isclose(other([0, 1, 1, 1], [[0.5, 0.5], [0.25, 0.75]])) is False
+    # Of another shape, kind or number.
+    assert one.isclose(other([0, 0, 1, 1, 1], [[0.5, 0.5], [0.25, 0.75]])) is False
+    assert one.isclose(SubspaceClustering.from_labels([0, 0, 1, 1], n_features=2)) is False
+    assert one.isclose(other([0, 0, 0, 0], [[0.5, 0.5]])) is False
+
+
+def test_equal_clusterings():
+    def made(labels=(0, 0, 1), masks=MASKS, **more):
+        return SubspaceClustering.from_labels(list(labels), masks=masks, **more)
+
+    one = made()
+    assert one == made(provenance={"a": 1}) and hash(one) == hash(made(provenance={"a": 1}))
+    assert one == made((1, 1, 0), MASKS[::-1])
+    for other in (
+        made((0, 1, 1)), made((0, 0, 1, 1)), made(masks=[[1, 0, 1], [0, 1, 1]]),
+        made(feature_names=["a", "b", "c"]), made(row_names=["r", "s", "t"]),
+        SubspaceClustering.from_labels([0, 0, 1], weights=WEIGHTS),
+        made((0, 0, 0), [[1, 0, 0]]),
+    ):  # fmt: skip
+        assert one != other
+    assert one != "a clustering" and (one == 3) is False
