@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import dataclasses
 import hashlib
+import html
 import json
 import re
 from html.parser import HTMLParser
@@ -15,6 +16,7 @@ import pytest
 from subscape.core import SubspaceClustering, WeightedSubspaces
 from subscape.report import render, write_report
 from subscape.report.drawings import MOST_ROWS, payload
+from subscape.report.methods import methods
 from subscape.testing.studies import planted_study
 
 from .conftest import HOSTILE
@@ -132,6 +134,24 @@ class TestWords:
         rest = re.search(r'<p class="more">(.*?)</p>', page)[1]
         assert f"{first} {rest}" == study.verdict
         assert page.index("<h1") < page.index("<h2")
+
+    def test_what_looks_numeric_and_is_not_used_stands_above_the_verdict(self, study):
+        note = (
+            "column 'w' looks like numbers and is not used as such: numbers in several units: kg "
+            "(2), lb (2); give it the role numeric and the unit to keep (columns=…), and the "
+            "others are missing ('3 lb' in line 4)"
+        )
+        told = dataclasses.replace(study, notes=(note, "another note"))
+        assert told.not_used == (note,)
+        page = render(told)
+        above = page.partition('<h1 id="verdict">')[0]
+        assert "numbers in several units: kg (2)" in above and "another note" not in above
+        assert "(columns=… or --columns)" in above
+        assert repr(told).startswith(f"Not used: {note}\n")
+        assert f"Not used: {html.escape(note, quote=True)}" in told._repr_html_()
+        text, _ = methods(told)
+        assert "not used as such: numbers in several units: kg (2), lb (2). Another note." in text
+        assert "Not used" not in render(study)
 
     def test_nothing_found(self, nothing):
         page = render(nothing)

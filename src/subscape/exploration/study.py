@@ -24,6 +24,7 @@ from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.archive import load, read_arrays, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.files.labels import harmless
+from subscape.tables.columns import NOT_AS_NUMBERS
 from subscape.tables.readers.boundary import guarded, parsed_json
 from subscape.tables.table import Table
 from subscape.validation.criteria import DISSOLVED, SIGNIFICANCE_LEVEL
@@ -611,9 +612,14 @@ class Study:
         """
         return save_study(self, folder)
 
+    @property
+    def not_used(self) -> tuple[str, ...]:
+        """What is said of each column that looks like numbers and is not used as such."""
+        return tuple(note for note in self.notes if NOT_AS_NUMBERS in note)
+
     def __repr__(self) -> str:
-        lines = [self.verdict, *(f"  {view!r}" for view in self.views)]
-        return "\n".join(lines)
+        above = [f"Not used: {note}" for note in self.not_used]
+        return "\n".join([*above, self.verdict, *(f"  {view!r}" for view in self.views)])
 
     def _repr_html_(self) -> str:
         head = ["view", "clusters", "p", "stability", "tells most", "found by"]
@@ -624,7 +630,8 @@ class Study:
             ]
             for view in self.views
         ]  # fmt: skip
-        return card("Study", self.verdict, head, lines, noun="view")
+        said = " ".join([*(f"Not used: {note}." for note in self.not_used), self.verdict])
+        return card("Study", said, head, lines, noun="view")
 
 
 def _renamed(view: View, given: Mapping[tuple[int, int], str]) -> View:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,6 +12,11 @@ from subscape.finders.catalogue import CATALOGUE, of_role
 from subscape.version import __version__
 
 from .wording import compared, number
+
+#: What notes propose to their reader, which is nothing for a paper.
+_ADVICE = re.compile(
+    r"; (?:give it the role|if these are codes|without the signs|if it is one like).*", re.DOTALL
+)
 
 if TYPE_CHECKING:
     from subscape.exploration.study import Study, View
@@ -81,7 +87,8 @@ def _what(study: Study) -> str:
 
 
 def _table(study: Study) -> list[str]:
-    return [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in study.notes]
+    told = (_ADVICE.sub("", note) for note in study.notes)
+    return [f"{note[:1].upper()}{note[1:].rstrip('.')}." for note in told]
 
 
 def _search(study: Study, cite: Callable[[str], str]) -> list[str]:

@@ -26,6 +26,9 @@ Kind = Literal["number", "text", "date"]
 #: What a column can be used for; only numeric and nominal columns are features.
 ROLES: tuple[str, ...] = get_args(Role)
 
+#: What is said of a column of such cells; notes with these words stand above every answer.
+NOT_AS_NUMBERS = "looks like numbers and is not used as such"
+
 #: What may be done to the numbers of a column before they are used.
 TRANSFORMS: tuple[str, ...] = ("log", "log1p", "sqrt", "square", "negate")
 

@@ -20,6 +20,7 @@ from subscape.core.types import FloatArray, IntArray
 
 from . import profile as profiles
 from .columns import (
+    NOT_AS_NUMBERS,
     Column,
     WithSchema,
     as_labels,
@@ -300,9 +301,7 @@ class Table(WithSchema):
         column 'w' looks like numbers and is not used as such: numbers in seve
         """
         return tuple(
-            f"column {c.name!r} looks like numbers and is not used as such: {c.unused}"
-            for c in self.schema
-            if c.unused
+            f"column {c.name!r} {NOT_AS_NUMBERS}: {c.unused}" for c in self.schema if c.unused
         )
 
     def column(self, name: str) -> Column:
