@@ -113,7 +113,7 @@ def search_clouds(
     climbed, score, normal_score = uphill(scorer, labels[starts])
     # Starts that end in the same groups are one: between them, rounding would choose.
     ends = {canonical(each).tobytes(): place for place, each in enumerate(climbed)}
-    kept = [*ends.values()]
+    kept = list(ends.values())
     climbed, score, normal_score = climbed[kept], score[kept], normal_score[kept]
     best = {int(score.argmax()), *np.argsort(-normal_score, kind="stable")[:MOST_MERGED].tolist()}
     merged = np.array([_without_slices(scorer, climbed[place]) for place in sorted(best)])
