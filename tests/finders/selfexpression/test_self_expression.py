@@ -321,6 +321,22 @@ def test_doubts_about_the_number_are_stated():
     assert LSR()._by_gap(np.array([1.0, 0.95, 0.3, 0.25, 0.2])) == 2
 
 
+@pytest.mark.parametrize("finder", ALL)
+def test_the_weak_links_are_no_gap(finder):
+    # Without them the graph has just as many parts as there are flats, or nearly.
+    X, truth = union(50, (5, 5, 5), 60, seed=2)
+    found = finder("eigengap", refine=False, random_state=0).fit(X)
+    assert found.clustering_.n_clusters == 3
+    assert adjusted_rand_score(truth, found.labels_) == 1
+
+
+def test_one_cluster_by_the_eigengap_is_not_silent():
+    X, _ = union(15, (3,), 150, noise=0.1, seed=0)
+    with pytest.warns(UserWarning, match="all rows are 1 cluster; if they are not"):
+        found = SSC("eigengap", random_state=0).fit(X)
+    assert found.clustering_.n_clusters == 1
+
+
 def test_refinement_helps_where_flats_cross():
     X, truth = union(9, (6,) * 5, 100, seed=0)
     with pytest.warns(SharedFlatWarning):
@@ -402,12 +418,13 @@ def test_more_clusters_than_the_graph_has_parts(finder):
 
 @pytest.mark.parametrize("finder", ALL)
 def test_one_column(finder):
-    X = np.random.default_rng(1).normal(size=(30, 1))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DroppedClusterWarning)
+    rng = np.random.default_rng(1)
+    X = np.concatenate([rng.normal(size=(20, 1)), 9 + rng.normal(size=(20, 1))])
+    with pytest.warns(SharedFlatWarning, match="one column that varies.*affine=True"):
         found = finder(2, random_state=0).fit(X)
-    assert found.labels_.shape == (30,)
-    assert found.clustering_.n_clusters in (1, 2)
+    assert found.labels_.shape == (40,)
+    told = finder(2, affine=True, random_state=0).fit(X)
+    assert adjusted_rand_score(np.repeat([0, 1], 20), told.labels_) == 1.0
 
 
 @pytest.mark.parametrize("finder", ALL)

@@ -164,6 +164,21 @@ def spectrum(
     return Spectrum(np.minimum(values[order], 1.0), np.ascontiguousarray(vectors[:, order]))
 
 
+def without_links(values: FloatArray, regularization: float) -> FloatArray:
+    """Eigenvalues without the links of every row with all others, which part 1 from the next one.
+
+    Exact where all rows have one degree; a gap that the links make is no sign of one cluster.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.affinity import without_links
+    >>> without_links(np.array([1.0, 0.8, 0.4]), 0.25).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    found = np.minimum(values * (1.0 + regularization), 1.0)
+    found[:1] = values[:1]
+    return found
+
+
 class Gap(NamedTuple):
     """The number of clusters by the eigengap, and how sure it is."""
 

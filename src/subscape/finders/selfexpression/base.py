@@ -38,6 +38,7 @@ from .affinity import (
     same_parts,
     spectrum,
     visits,
+    without_links,
 )
 from .written_flats import WRITERS, groups_on_written_flats
 
@@ -118,6 +119,13 @@ class SelfExpressionFinder(SubspaceFinder):
     def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
         rng = np.random.default_rng(seed)
         k = self._k() if self._most_clusters() is not None else None
+        if X.shape[1] == 1 and not self.affine and k != 1:
+            warnings.warn(
+                "one column that varies: all rows lie on one line through the origin, and clusters "
+                "along it say nothing of flats; affine=True parts them by their values",
+                SharedFlatWarning,
+                stacklevel=5,
+            )
         places = places_to_search(len(X), k or MOST_BY_GAP, self.search_rows, rng)
         rows = _rows(X, places)
         nodes = distinct_directions(rows, self.affine)
@@ -373,12 +381,20 @@ class SelfExpressionFinder(SubspaceFinder):
         )
 
     def _by_gap(self, values: FloatArray) -> int:
-        gap = eigengap(values)
+        gap = eigengap(without_links(values, self.regularization))
+        sizes = f"gaps {gap.sizes[0]:.3g} and {gap.sizes[1]:.3g}"
         if not gap.is_clear:
             warnings.warn(
                 f"the eigengap says {count(gap.n_clusters, 'cluster')}, but {gap.other} is nearly "
-                f"as likely (gaps {gap.sizes[0]:.3g} and {gap.sizes[1]:.3g}); compare n_clusters="
-                f"{gap.n_clusters} and {gap.other}",
+                f"as likely ({sizes}); compare n_clusters={gap.n_clusters} and {gap.other}",
+                UserWarning,
+                stacklevel=6,
+            )
+        elif gap.n_clusters == 1 and gap.other > 1:
+            # Noise that links all flats looks like one cluster, too.
+            warnings.warn(
+                f"the eigengap says that all rows are 1 cluster; if they are not, {gap.other} is "
+                f"the next likely number ({sizes}): try n_clusters={gap.other}",
                 UserWarning,
                 stacklevel=6,
             )

@@ -39,7 +39,7 @@ class EnSC(SelfExpressionFinder):
     ----------
     n_clusters : int or "eigengap", default=3
         Number of flats (n). "eigengap": where the eigenvalues of the graph fall most, 20 at most;
-        a warning says so if another number is nearly as likely.
+        a warning says so if another number is nearly as likely, or if it is one cluster.
     l1_ratio : float, default=0.9
         Between few coefficients (1, sparse subspace clustering by basis pursuit) and many that are
         alike (towards 0) (lambda).

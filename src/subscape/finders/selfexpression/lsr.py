@@ -30,7 +30,7 @@ class LSR(SelfExpressionFinder):
     ----------
     n_clusters : int or "eigengap", default=3
         Number of flats (k). "eigengap": where the eigenvalues of the graph fall most, 20 at most;
-        a warning says so if another number is nearly as likely.
+        a warning says so if another number is nearly as likely, or if it is one cluster.
     ridge : float, default=0.01
         Weight of the squared coefficients, with rows of length 1 (lambda).
     n_nonzero : int or None, default=50

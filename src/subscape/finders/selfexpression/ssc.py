@@ -33,7 +33,7 @@ class SSC(SelfExpressionFinder):
     ----------
     n_clusters : int or "eigengap", default=3
         Number of flats (n). "eigengap": where the eigenvalues of the graph fall most, 20 at most;
-        a warning says so if another number is nearly as likely.
+        a warning says so if another number is nearly as likely, or if it is one cluster.
     n_nonzero : int, default=10
         Rows that a row is written with, at most (k_max).
     tol : float, default=0.01

@@ -32,7 +32,7 @@ class TSC(SelfExpressionFinder):
     ----------
     n_clusters : int or "eigengap", default=3
         Number of flats (L). "eigengap": where the eigenvalues of the graph fall most, 20 at most;
-        a warning says so if another number is nearly as likely.
+        a warning says so if another number is nearly as likely, or if it is one cluster.
     n_neighbors : int or "auto", default="auto"
         Rows that each row is linked to (q). "auto": 5 % of an even cluster's rows, 3 at least.
     affine : bool, default=False
