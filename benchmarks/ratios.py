@@ -115,7 +115,9 @@ def rows_searched(finder: Any, n_rows: int) -> int:
         # "auto": as PROCLUS does.
         most = max(2000, 200 * int(parameters.get("n_clusters") or 1))
     chooses = any(value == "auto" for value in parameters.values() if isinstance(value, str))
-    only_to_choose = "eps" in parameters and not parameters.get("refine", True)
+    # 4C, COPAC and ERiC choose settings on them, CASH too; all four refine on them.
+    only_to_choose = not {"eps", "jitter"}.isdisjoint(parameters)
+    only_to_choose = only_to_choose and not parameters.get("refine", True)
     return n_rows if only_to_choose and not chooses else min(n_rows, int(most))
 
 

@@ -497,6 +497,8 @@ def figure_6(quick, seconds):
                 panel.plot([a / b for a, b in RATIOS], curves[name, variant], marker="o",
                            label=name)  # fmt: skip
         panel.set(title=variant, xscale="log", xlabel="alpha / beta")
+        panel.set_xticks([a / b for a, b in RATIOS], [f"{a / b:.3g}" for a, b in RATIOS])
+        panel.minorticks_off()
     panels[0].set_ylabel("reconstruction loss")
     panels[0].legend()
     figure.savefig(RESULTS / "sre_figure_6.png", dpi=80)

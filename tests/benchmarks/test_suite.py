@@ -15,7 +15,7 @@ from goals import TARGETS
 from pages import Page, Sections
 from ratios import Goal, Ratio, Side, finder_work, peer_work, record
 
-from subscape.finders import CLIQUE, PROCLUS, FourC
+from subscape.finders import CASH, CLIQUE, PROCLUS, FourC
 
 FOLDER = Path(suite.__file__).parent
 
@@ -108,6 +108,8 @@ def test_rows_searched_and_variants():
         (FourC.as_published(eps=0.1, min_samples=5), 10_000, "as published"),
         (FourC.as_published(eps=0.1), 2000, "as published"),
         (FourC(eps=0.1, min_samples=5), 2000, "default"),
+        (CASH.as_published(min_samples=80, jitter=0.1), 10_000, "as published"),
+        (CASH(min_samples=80, jitter=0.1), 2000, "default"),
     ):
         assert (ratios.rows_searched(finder, 10_000), ratios.variant(finder)) == (rows, name)
 
