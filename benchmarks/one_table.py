@@ -312,7 +312,9 @@ def hindrance(table: Path) -> float:
     def seconds(parts: list[int]) -> list[float]:
         command = [sys.executable, __file__, "--table", str(table), "--bare"]
         started = [
-            subprocess.Popen([*command, str(part)], stdout=subprocess.PIPE, text=True)
+            subprocess.Popen(
+                [*command, str(part)], stdout=subprocess.PIPE, text=True, start_new_session=True
+            )
             for part in parts
         ]
         told = [each.communicate(timeout=Deadline.left())[0] for each in started]
@@ -523,12 +525,61 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
     about, table = circumstances(), folder / "table"
     write_table(table, n_rows, n_features)
     size = sum(file.stat().st_size for file in table.iterdir())
+    work = {"rows": n_rows, "columns": n_features}
+    loads = [os.getloadavg()[0]]
+    slowed = hindrance(table)
+    here = {job: answer_of(job, table) for job in options.jobs}
+    loads.append(os.getloadavg()[0])
+    with cluster(1, folder, options.memory) as address:
+        alone = {job: answer_of(job, table, address) for job in options.jobs}
+    survived = tried = 0
+    with cluster(2, folder, options.memory) as address:
+        both = {job: answer_of(job, table, address) for job in options.jobs}
+        for attempt in range(kills):
+            after = both["LAC"]["seconds"] * (attempt + 0.5) / kills if "LAC" in both else 1.0
+            found = answer_of("LAC", table, address, kill_after=after)
+            tried += found["killed"]
+            survived += found["killed"] and found["digest"] == here["LAC"]["digest"]
+            time.sleep(3)  # until there is another worker in its place
+    loads.append(os.getloadavg()[0])
+    kept = f"LAC with a worker killed in the middle: {survived} of {tried} the same bits."
     lines = [
         "# One table on a cluster",
         "",
         f"{n_rows} x {n_features} of float32 in Parquet parts, {size / 1e9:.2f} GB; two workers of "
         f"{options.memory}, one thread each; {about['machine']}; {about['versions']}.",
         "",
+        *compared(size, here, alone, both),
+        "",
+        *hindered(slowed, loads),
+        "",
+        kept,
+    ]
+    print("\n".join(lines))
+    for job in options.jobs:
+        one, two = alone[job], both[job]
+        same = one["digest"] == two["digest"] == here[job]["digest"]
+        told = {
+            "share": 100 * per_pass(two) / size,
+            "two workers": one["path"][0] / two["path"][0],
+            "bits": int(same),
+        }
+        for name, value in told.items():
+            record("one_table", f"{job} {name}", value, quick=options.quick, work=work)
+    record("one_table", "kills", survived, quick=options.quick, work=work)
+    if not options.quick:
+        (RESULTS / "one_table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    shutil.rmtree(table)
+
+
+def per_pass(answer) -> float:
+    """Bytes through the client in a pass."""
+    return answer["bytes"] / max(answer["passes"], 1)
+
+
+def compared(size: int, here, alone, both) -> list[str]:
+    """Two tables: what travels, with seconds, and processor time; the answers of each job."""
+    lines = [
         "| job | here, s | 1 worker, s | 2 workers, s | passes | kB per pass | % of the table "
         "| client's peak, MB | the same bits |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---|",
@@ -541,67 +592,34 @@ def measure(folder: Path, n_rows: int, n_features: int, options, kills: int) -> 
         "",
         "| job | here | client | scheduler | calls of 1 worker | of 2 | path, 1 worker | path, 2 "
         "| ratio | processes of 1 worker | of 2 | path, 1 worker | path, 2 | ratio "
-        "| here to path, 1 |",
+        "| path, 1, to here |",
         "|---|" + "---:|" * 14,
     ]
-    work = {"rows": n_rows, "columns": n_features}
-    loads = [os.getloadavg()[0]]
-    slowed = hindrance(table)
-    here = {job: answer_of(job, table) for job in options.jobs}
-    loads.append(os.getloadavg()[0])
-    alone, both = {}, {}
-    with cluster(1, folder, options.memory) as address:
-        alone = {job: answer_of(job, table, address) for job in options.jobs}
-    survived = tried = 0
-    with cluster(2, folder, options.memory) as address:
-        for job in options.jobs:
-            both[job] = answer_of(job, table, address)
-        for attempt in range(kills):
-            after = both["LAC"]["seconds"] * (attempt + 0.5) / kills if "LAC" in both else 1.0
-            found = answer_of("LAC", table, address, kill_after=after)
-            tried += found["killed"]
-            survived += found["killed"] and found["digest"] == here["LAC"]["digest"]
-            time.sleep(3)  # until there is another worker in its place
-    loads.append(os.getloadavg()[0])
-    for job in options.jobs:
+    for job, local in here.items():
         one, two = alone[job], both[job]
-        per_pass = two["bytes"] / max(two["passes"], 1)
-        share = 100 * per_pass / size
-        same = one["digest"] == two["digest"] == here[job]["digest"]
+        same = one["digest"] == two["digest"] == local["digest"]
         lines.append(
-            f"| {job} | {here[job]['seconds']:.1f} | {one['seconds']:.1f} | {two['seconds']:.1f} "
-            f"| {two['passes']} | {per_pass / 1000:.0f} | {share:.3f} | {two['peak_mb']:.0f} "
-            f"| {'yes' if same else 'NO'} |"
+            f"| {job} | {local['seconds']:.1f} | {one['seconds']:.1f} | {two['seconds']:.1f} "
+            f"| {two['passes']} | {per_pass(two) / 1000:.0f} | {100 * per_pass(two) / size:.3f} "
+            f"| {two['peak_mb']:.0f} | {'yes' if same else 'NO'} |"
         )
-        cells = [f"{each:.2f}" for each in (here[job]["cpu"], two["cpu"], two["scheduler"])]
+        cells = [f"{each:.2f}" for each in (local["cpu"], two["cpu"], two["scheduler"])]
         for which, kind in enumerate(("calls", "processes")):
             paths = one["path"][which], two["path"][which]
             cells += [f"{one[kind][0]:.2f}", " + ".join(f"{each:.2f}" for each in two[kind])]
             cells += [f"{each:.2f}" for each in (*paths, paths[0] / paths[1])]
-        cells.append(f"{one['path'][1] / here[job]['cpu']:.2f}")
+        cells.append(f"{one['path'][1] / local['cpu']:.2f}")
         seconds.append(f"| {job} | {' | '.join(cells)} |")
-        print(seconds[-1])
-        print(lines[-1], flush=True)
-        record("one_table", f"{job} share", share, quick=options.quick, work=work)
-        ratio = one["path"][0] / two["path"][0]
-        record("one_table", f"{job} two workers", ratio, quick=options.quick, work=work)
-        record("one_table", f"{job} bits", int(same), quick=options.quick, work=work)
-    told = f"LAC with a worker killed in the middle: {survived} of {tried} the same bits."
-    lines += [
-        *seconds,
-        "",
+    return lines + seconds
+
+
+def hindered(slowed: float, loads: list[float]) -> list[str]:
+    return [
         f"Two processes that read half of the files each, without any cluster, take {slowed:.2f} "
         f"times as much processor time at the same time as one after the other: more than "
         f"{2 / slowed:.2f} times no two workers can be here. Load of the machine (processes that "
-        f"wanted one of {os.cpu_count()} cores): {min(loads):.1f} to {max(loads):.1f}.",
-        "",
-        told,
+        f"wanted one of {os.cpu_count()} cores): {min(loads):.1f} to {max(loads):.1f}."
     ]
-    print(lines[-1])
-    record("one_table", "kills", survived, quick=options.quick, work=work)
-    if not options.quick:
-        (RESULTS / "one_table.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    shutil.rmtree(table)
 
 
 if __name__ == "__main__":

@@ -369,6 +369,31 @@ def test_workers_that_do_not_answer(table, monkeypatch):
         place._check_workers(Silent(), "tcp://127.0.0.1:1", None)
 
 
+def test_worker_that_dies_while_it_is_asked(monkeypatch):
+    """It runs no other build: those that are left are asked again."""
+
+    class Dying:
+        status = "running"
+        asked = 0
+
+        def ncores(self):
+            return {"tcp://127.0.0.1:1": 1}
+
+        def run(self, function, *arguments, on_error):
+            self.asked += 1
+            answer = function(*arguments)
+            dead = {"tcp://127.0.0.1:2": ConnectionResetError("closed")}
+            return {"tcp://127.0.0.1:1": answer} | (dead if self.asked in still else {})
+
+    still, client = (1, 3, 4), Dying()
+    place._check_workers(client, "tcp://127.0.0.1:9", lambda: "cython")
+    assert client.asked == 5
+    still, client = range(10**6), Dying()
+    monkeypatch.setattr(place, "ANSWER", 0.3)
+    with pytest.raises(SubscapeError, match=r"can't be asked what they run \(closed\); look"):
+        place._check_workers(client, "tcp://127.0.0.1:9", None)
+
+
 def test_workers_may_take_longer_to_load_the_libraries(monkeypatch):
     class Slow:
         status = "running"

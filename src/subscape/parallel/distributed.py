@@ -15,6 +15,7 @@ import queue
 import socket
 import sys
 import threading
+import time
 import warnings
 import weakref
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -321,13 +322,23 @@ def _told_by_workers(
     def ask() -> Any:
         return client.run(function, *arguments, on_error="return")
 
-    try:
-        return dict(_while_answered(client, ask, ANSWER if seconds is None else seconds))
-    except (OSError, TimeoutError) as error:
-        raise SubscapeError(
-            f"the workers at {address!r} can't be asked what they run ({error}); look whether they "
-            "and the scheduler are alive, and start again those that are not"
-        ) from None
+    wait = ANSWER if seconds is None else seconds
+    deadline = time.monotonic() + wait
+    while True:
+        try:
+            found = dict(_while_answered(client, ask, wait))
+            dead = [answer for answer in found.values() if isinstance(answer, OSError)]
+            if found and not dead:
+                return found
+            # Others come in the place of workers that die while they are asked.
+            if time.monotonic() > deadline:
+                raise dead[0] if dead else TimeoutError("there is none any more")
+        except (OSError, TimeoutError) as error:
+            raise SubscapeError(
+                f"the workers at {address!r} can't be asked what they run ({error}); look whether "
+                "they and the scheduler are alive, and start again those that are not"
+            ) from None
+        time.sleep(0.2)
 
 
 #: Clients whose workers were asked what they run.
