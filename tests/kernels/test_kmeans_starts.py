@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 
 from subscape.arrays import kmeans_starts
-from subscape.arrays.kmeans_starts import kmeans_labels, labels_on_line, move_rows, seed_rows
+from subscape.arrays.kmeans_starts import (
+    kmeans_labels,
+    labels_on_line,
+    move_centres,
+    move_rows,
+    seed_rows,
+)
 
 
 def starts(seed, n=60, d=3):
@@ -85,6 +91,43 @@ def test_twins_agree(seed):
     for fast, slow in zip(*results, strict=True):
         np.testing.assert_allclose(fast, slow, atol=1e-12)
     assert results[0][2][3].sum() == 40  # ten rows more than had a label
+
+
+def test_centres_move_to_the_middle_of_their_rows():
+    rng = np.random.default_rng(0)
+    counts = np.array([[9, 9, 9], [2, 0, 4], [5, 1, 0]])
+    sums, before = rng.normal(size=(3, 3, 2)), rng.normal(size=(5, 2))
+    # The second start has three centres, the third two; the first does not move.
+    results = []
+    for run in (move_centres, move_centres.reference):
+        centres = before.copy()
+        run(centres, np.array([3, 2]), np.array([1, 2]), counts, sums)
+        results.append(centres)
+    np.testing.assert_array_equal(*results)
+    expected = [sums[1, 0] / 2, before[1], sums[1, 2] / 4, sums[2, 0] / 5, sums[2, 1]]
+    np.testing.assert_array_equal(results[0], expected)
+
+
+def test_seeds_of_more_rows_than_are_measured_side_by_side():
+    Z, sizes, chances = starts(3, n=1300, d=2)
+    np.testing.assert_array_equal(
+        seed_rows(Z, sizes, chances), seed_rows.reference(Z, sizes, chances)
+    )
+
+
+def test_some_rows_move_the_centres_and_all_go_to_the_nearest():
+    Z, sizes, chances = starts(2, n=400)
+    few = kmeans_labels(Z, sizes, chances, 30, most_rows=150)
+    chosen = np.sort(np.random.default_rng(0).choice(400, 150, replace=False))
+    alone = kmeans_labels(Z[chosen], sizes, chances, 30)
+    np.testing.assert_array_equal(few[:, chosen], alone)
+    for labels, own, k in zip(few, alone, sizes, strict=True):
+        centres = np.array([Z[chosen][own == j].mean(axis=0) for j in range(k)])
+        away = np.square(Z[:, None] - centres).sum(axis=2)
+        np.testing.assert_array_equal(away.argmin(axis=1), labels)
+    whole = kmeans_labels(Z, sizes, chances, 30)
+    np.testing.assert_array_equal(kmeans_labels(Z, sizes, chances, 30, most_rows=400), whole)
+    assert (whole != few).any()
 
 
 def test_rows_are_with_the_nearest_middle_at_the_end():

@@ -5,8 +5,10 @@ import pytest
 
 from subscape.exploration.separation import (
     GroupingScorer,
+    along_directions,
     cloud_gains,
     group_means,
+    likeliest_groups,
     separations,
     telling_directions,
 )
@@ -41,6 +43,41 @@ def test_twins_agree(seed, d):
     slow_gains = cloud_gains.reference(seen, labels, counts, means @ kept, dims, d)
     for one, other in zip(gains, slow_gains, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_go_to_the_likeliest_cloud(seed):
+    Y, labels = labellings(seed)
+    found = separations(Y, labels, 4)
+    clouds = found.seen, found.centres, found.spreads, found.shares, found.dims
+    fast = likeliest_groups(*clouds)
+    np.testing.assert_array_equal(fast, likeliest_groups.reference(*clouds))
+    np.testing.assert_array_equal(fast, found.likeliest())
+    assert 1 not in fast[2]  # it has no rows
+    for a, q in enumerate(found.dims):
+        for i in (0, 50, 119):
+            logs = [
+                np.log(share) - 0.5 * (np.square(found.seen[a, i, :q] - c) / v + np.log(v)).sum()
+                if share
+                else -np.inf
+                for share, c, v in zip(
+                    found.shares[a],
+                    found.centres[a, :, :q],
+                    found.spreads[a, :, :q],
+                    strict=True,
+                )
+            ]
+            assert fast[a, i] == np.argmax(logs)
+
+
+def test_rows_along_the_directions_that_are_used():
+    rng = np.random.default_rng(0)
+    seen, overall = rng.normal(size=(3, 20, 4)), rng.uniform(1, 4, (3, 4))
+    dims = np.array([2, 4, 1])
+    lines = along_directions(seen, overall, dims)
+    np.testing.assert_allclose(lines, along_directions.reference(seen, overall, dims), rtol=1e-15)
+    assert lines.shape == (7, 20)
+    np.testing.assert_allclose(lines[6], seen[2, :, 0] / np.sqrt(overall[2, 0]))
 
 
 def test_labellings_are_judged_alone_as_together():

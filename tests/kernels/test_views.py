@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subscape.finders.views.nrkmeans.kernel import cell_sums, nearest_in_views
+from subscape.finders.views.nrkmeans.kernel import cell_sums, far_rows, nearest_in_views, settle
+from subscape.finders.views.nrkmeans.steps import iterate
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -50,3 +51,58 @@ def test_sums_of_views_are_sums_over_cells_and_unlabelled_rows_are_left_out(kern
     for i in range(4):
         rows = (labels[:, 2] == i) & (labels[:, 1] >= 0)
         np.testing.assert_allclose(cube.sum(axis=(0, 1))[i], X[rows].sum(axis=0), atol=1e-12)
+
+
+def greedy(inside, k, first, chances):
+    """Greedy k-means++, row by row."""
+    rows = [first]
+    for chance in chances[: k - 1]:
+        closest = np.min([np.square(inside - inside[r]).sum(axis=1) for r in rows], axis=0)
+        places = np.cumsum(closest)
+        if places[-1] == 0:
+            break
+        tried = np.minimum(np.searchsorted(places, chance * places[-1]), len(inside) - 1)
+        left = [
+            np.minimum(closest, np.square(inside - inside[row]).sum(axis=1)).sum() for row in tried
+        ]
+        rows.append(tried[int(np.argmin(left))])
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("d", [1, 3, 8])
+def test_far_rows_are_the_textbooks(seed, d):
+    rng = np.random.default_rng(seed)
+    inside = rng.normal(size=(90, d)) + 5 * rng.integers(0, 3, (90, 1))
+    chances = rng.random((5, 3))
+    wanted = greedy(inside, 6, 4, chances)
+    assert far_rows(inside, 6, 4, chances).tolist() == wanted
+    assert far_rows.reference(inside, 6, 4, chances).tolist() == wanted
+
+
+def test_far_rows_end_where_all_places_are_taken():
+    inside = np.repeat([[0.0], [2.0]], 4, axis=0)
+    for run in (far_rows, far_rows.reference):
+        assert run(inside, 5, 1, np.full((4, 2), 0.5)).tolist() in ([1, 4], [1, 5])
+    assert far_rows(inside, 1, 3, np.zeros((0, 2))).tolist() == [3]
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("d", [1, 4])
+def test_settled_starts_are_those_of_the_steps(seed, d):
+    rng = np.random.default_rng(seed)
+    inside = rng.normal(size=(120, d)) + 4 * rng.integers(0, 3, (120, 1))
+    starts = rng.normal(size=(3, 4, d)) * 3
+    starts[2, 3] = 1e3  # loses all its rows
+    found, slow = settle(inside, starts, 20), settle.reference(inside, starts, 20)
+    assert found.emptied.tolist() == slow.emptied.tolist()
+    assert found.emptied[2]
+    np.testing.assert_array_equal(found.labels[~found.emptied], slow.labels[~found.emptied])
+    np.testing.assert_allclose(
+        found.factors[~found.emptied], slow.factors[~found.emptied], atol=1e-12
+    )
+    for start, labels, factor, emptied in zip(starts, *found, strict=True):
+        run = iterate(inside, (np.eye(d),), (start,), False, 0.0, 20, turning=False)
+        if not emptied:
+            np.testing.assert_array_equal(run.labels[:, 0], labels)
+            assert run.explained == pytest.approx(np.square(factor).sum(), rel=1e-12)

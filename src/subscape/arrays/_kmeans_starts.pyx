@@ -3,17 +3,26 @@
 
 import numpy as np
 
+#: Rows that are measured side by side: their distances stay in the cache.
+cdef enum:
+    STRETCH = 512
 
-def seed_rows(const double[:, ::1] Z, const long long[:] sizes, const double[:, :] chances):
+
+def seed_rows(const double[:, :] Z, const long long[:] sizes, const double[:, :] chances):
     cdef Py_ssize_t n = Z.shape[0], d = Z.shape[1], m = sizes.shape[0]
-    cdef Py_ssize_t start, k, i, j, c, best, last, most = 1
-    cdef double total, far, z
+    cdef Py_ssize_t start, k, i, j, c, best, last, part, first, height, most = 1
+    cdef double total, z, at
     cdef double infinity = np.inf
     for start in range(m):
         most = max(most, sizes[start])
     found = np.zeros((m, most), dtype=np.int64)
     cdef long long[:, ::1] out = found
+    # Column by column, so that the rows of a stretch are measured side by side.
+    cdef const double[:, ::1] columns = np.ascontiguousarray(np.asarray(Z).T)
     cdef double[::1] near = np.empty(n)
+    cdef double[::1] away = np.empty(STRETCH)
+    cdef double* far = &away[0]
+    cdef const double* column
     with nogil:
         for start in range(m):
             k = sizes[start]
@@ -23,20 +32,27 @@ def seed_rows(const double[:, ::1] Z, const long long[:] sizes, const double[:, 
                 near[i] = infinity
             for c in range(1, k):
                 total = 0.0
-                for i in range(n):
-                    far = 0.0
+                for part in range((n + STRETCH - 1) // STRETCH):
+                    first = part * STRETCH
+                    height = min(STRETCH, n - first)
+                    for i in range(height):
+                        far[i] = 0.0
                     for j in range(d):
-                        z = Z[i, j] - Z[last, j]
-                        far += z * z
-                    if far < near[i]:
-                        near[i] = far
-                    total += near[i]
+                        column = &columns[j, first]
+                        at = columns[j, last]
+                        for i in range(height):
+                            z = column[i] - at
+                            far[i] += z * z
+                    for i in range(height):
+                        if far[i] < near[first + i]:
+                            near[first + i] = far[i]
+                        total += near[first + i]
                 total *= chances[start, c]
-                far = 0.0
+                z = 0.0
                 best = n - 1
                 for i in range(n):
-                    far += near[i]
-                    if far >= total:
+                    z += near[i]
+                    if z >= total:
                         best = i
                         break
                 last = best
@@ -81,6 +97,22 @@ def move_rows(
                     for j in range(d):
                         sums[start, old, j] -= block[i, j]
     return changed
+
+
+def move_centres(
+    double[:, ::1] centres, const long long[:] sizes, const Py_ssize_t[:] starts,
+    const long long[:, ::1] counts, const double[:, :, ::1] sums
+):
+    cdef Py_ssize_t d = centres.shape[1], a = starts.shape[0], begin = 0
+    cdef Py_ssize_t place, start, c, j
+    with nogil:
+        for place in range(a):
+            start = starts[place]
+            for c in range(sizes[place]):
+                if counts[start, c] > 0:
+                    for j in range(d):
+                        centres[begin + c, j] = sums[start, c, j] / counts[start, c]
+            begin += sizes[place]
 
 
 def labels_on_line(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from subscape.arrays.backend import compiled
-from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
 __all__ = ["kmeans_labels"]
 
@@ -13,7 +15,13 @@ __all__ = ["kmeans_labels"]
 CELLS_AT_ONCE = 1 << 16
 
 
-def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds: int) -> IntArray:
+def kmeans_labels(
+    Z: FloatArray,
+    sizes: IndexArray,
+    chances: FloatArray,
+    rounds: int,
+    most_rows: int | None = None,
+) -> IntArray:
     """Labels of Lloyd's k-means [1]_, one line per start.
 
     Centres begin in rows drawn by their squared distance from those drawn before (k-means++
@@ -31,6 +39,9 @@ def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds:
         Numbers from 0 to 1 that choose the rows.
     rounds : int
         Rounds at most.
+    most_rows : int, optional
+        Of more rows so many, drawn at random, move the centres; all others then go to the nearest.
+        Along a line all rows do.
 
     Returns
     -------
@@ -50,46 +61,70 @@ def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds:
     [[0, 0, 0, 0, 0, 1, 1, 1, 1, 1]]
     """
     sizes = np.ascontiguousarray(sizes, dtype=np.int64)
-    rows = seed_rows(Z, sizes, chances)
     if Z.shape[1] == 1:
-        return labels_on_line(Z[:, 0], sizes, rows, rounds)
-    labels = np.full((len(sizes), len(Z)), -1, dtype=np.int64)
-    own = np.arange(rows.shape[1]) < sizes[:, None]
-    centres = Z[rows]
-    sums = np.zeros(centres.shape)
-    counts = np.zeros(rows.shape, dtype=np.int64)
-    moving = np.arange(len(sizes))
+        return labels_on_line(Z[:, 0], sizes, seed_rows(Z, sizes, chances), rounds)
+    if most_rows is None or len(Z) <= most_rows:
+        return _settled(Z, sizes, chances, rounds)[0]
+    chosen = np.sort(np.random.default_rng(0).choice(len(Z), most_rows, replace=False))
+    _, centres = _settled(Z[chosen], sizes, chances, rounds)
+    everywhere = _Groups.none(sizes, Z.shape)
+    _step(Z, centres, sizes, np.arange(len(sizes)), everywhere)
+    return everywhere.labels
+
+
+class _Groups(NamedTuple):
+    """The rows of the clusters of all starts, and what they add up to."""
+
+    labels: IntArray
+    counts: IntArray
+    sums: FloatArray
+
+    @classmethod
+    def none(cls, sizes: IntArray, shape: tuple[int, ...]) -> _Groups:
+        """Before any row has a cluster."""
+        n_rows, d = shape
+        most = len(sizes), int(sizes.max(initial=1))
+        return cls(
+            np.full((len(sizes), n_rows), -1, dtype=np.int64),
+            np.zeros(most, dtype=np.int64),
+            np.zeros((*most, d)),
+        )
+
+
+def _settled(
+    Z: FloatArray, sizes: IntArray, chances: FloatArray, rounds: int
+) -> tuple[IntArray, FloatArray]:
+    """Labels, and the centres of all starts, one start after the other."""
+    rows = seed_rows(Z, sizes, chances)
+    centres = Z[np.concatenate([rows[start, :k] for start, k in enumerate(sizes)])]
+    groups = _Groups.none(sizes, Z.shape)
+    moving, live = np.arange(len(sizes)), np.arange(len(centres))
     for _ in range(rounds):
-        met = centres[moving][own[moving]]
-        moving = moving[_step(Z, met, sizes[moving], moving, labels, counts, sums)]
-        if not len(moving):
-            break
-        means, sizes_now = centres[moving], counts[moving][:, :, None]
-        # An empty cluster's centre stays.
-        np.divide(sums[moving], sizes_now, out=means, where=sizes_now > 0)
-        centres[moving] = means
-    return labels
+        met = centres[live]
+        moved = _step(Z, met, sizes[moving], moving, groups)
+        if not moved.all():
+            kept = np.repeat(moved, sizes[moving])
+            met, live, moving = met[kept], live[kept], moving[moved]
+            if not len(moving):
+                break
+        move_centres(met, sizes[moving], moving, groups.counts, groups.sums)
+        centres[live] = met
+    return groups.labels, centres
 
 
 def _step(
-    Z: FloatArray,
-    met: FloatArray,
-    sizes: IndexArray,
-    moving: IndexArray,
-    labels: IntArray,
-    counts: IntArray,
-    sums: FloatArray,
-) -> IndexArray:
+    Z: FloatArray, centres: FloatArray, sizes: IntArray, moving: IndexArray, groups: _Groups
+) -> BoolArray:
     """Put every row to its nearest centre, in all starts that move; say which of them did."""
     ends = np.cumsum(sizes)
-    half = 0.5 * np.einsum("ij,ij->i", met, met)
-    height = max(1, CELLS_AT_ONCE // len(met))
+    half = 0.5 * np.einsum("ij,ij->i", centres, centres)
+    height = max(1, CELLS_AT_ONCE // len(centres))
     moved = np.zeros(len(moving), dtype=bool)
-    turned = np.ascontiguousarray(met.T)
+    turned = np.ascontiguousarray(centres.T)
     for first in range(0, len(Z), height):
         block = Z[first : first + height]
-        moved |= move_rows(block, block @ turned, half, ends, moving, first, labels, counts, sums)
-    return np.flatnonzero(moved)
+        moved |= move_rows(block, block @ turned, half, ends, moving, first, *groups)
+    return moved
 
 
 @compiled("_kmeans_starts")
@@ -123,7 +158,7 @@ def move_rows(
     labels: IntArray,
     counts: IntArray,
     sums: FloatArray,
-) -> IndexArray:
+) -> BoolArray:
     """Put the rows of a block to their nearest centres; which of the starts have changed.
 
     Parameters
@@ -156,6 +191,34 @@ def move_rows(
         np.subtract.at(counts[start], before[old], 1)
         labels[start, here] = now
     return moved
+
+
+@compiled("_kmeans_starts")
+def move_centres(
+    centres: FloatArray, sizes: IntArray, starts: IndexArray, counts: IntArray, sums: FloatArray
+) -> None:
+    """Put every centre in the middle of its rows; one without rows stays.
+
+    Parameters
+    ----------
+    centres : array of shape (q, d)
+        Of these starts, one start after the other; changed in place.
+    sizes : int64 array of shape (a,)
+        How many of them each start has.
+    starts : int array of shape (a,)
+        Lines of ``counts`` and ``sums``.
+
+    >>> centres = np.array([[5.0], [7.0]])
+    >>> counts, sums = np.array([[2, 0]]), np.array([[[3.0], [0.0]]])
+    >>> move_centres(centres, np.array([2]), np.array([0]), counts, sums)
+    >>> centres.ravel().tolist()
+    [1.5, 7.0]
+    """
+    begin = 0
+    for start, k in zip(starts, sizes, strict=True):
+        taken = np.flatnonzero(counts[start, :k])
+        centres[begin + taken] = sums[start, taken] / counts[start, taken][:, None]
+        begin += k
 
 
 @compiled("_kmeans_starts")

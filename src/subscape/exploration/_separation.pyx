@@ -138,3 +138,65 @@ def cloud_gains(
             if present < 2:
                 gain[a] = 0.0
     return gained, told, wide, centres, spread
+
+
+def likeliest_groups(
+    const double[:, :, ::1] seen, const double[:, :, :] centres, const double[:, :, :] spreads,
+    const double[:, :] shares, const Py_ssize_t[:] dims
+):
+    cdef Py_ssize_t m = seen.shape[0], n = seen.shape[1], n_groups = centres.shape[1]
+    cdef Py_ssize_t a, i, j, k, c, present, best
+    cdef double x, least
+    # Of the groups that have rows: a constant, then what each direction and its square weigh.
+    cdef double[:, ::1] weights = np.empty((2 * seen.shape[2] + 1, n_groups))
+    cdef double[::1] away = np.empty(n_groups)
+    cdef long long[::1] number = np.empty(n_groups, dtype=np.int64)
+    found = np.zeros((m, n), dtype=np.int64)
+    cdef long long[:, ::1] labels = found
+    with nogil:
+        for a in range(m):
+            present = 0
+            for k in range(n_groups):
+                if shares[a, k] > 0:
+                    weights[0, present] = -2 * log(shares[a, k])
+                    for j in range(dims[a]):
+                        x = 1.0 / spreads[a, k, j]
+                        weights[2 * j + 1, present] = -2 * x * centres[a, k, j]
+                        weights[2 * j + 2, present] = x
+                        weights[0, present] += (
+                            x * centres[a, k, j] * centres[a, k, j] + log(spreads[a, k, j])
+                        )
+                    number[present] = k
+                    present += 1
+            for i in range(n):
+                for c in range(present):
+                    away[c] = weights[0, c]
+                for j in range(dims[a]):
+                    x = seen[a, i, j]
+                    for c in range(present):
+                        away[c] += x * (weights[2 * j + 1, c] + x * weights[2 * j + 2, c])
+                best = 0
+                least = away[0]
+                for c in range(1, present):
+                    if away[c] < least:
+                        least = away[c]
+                        best = c
+                labels[a, i] = number[best]
+    return found
+
+
+def along_directions(
+    const double[:, :, ::1] seen, const double[:, :] overall, const Py_ssize_t[:] dims
+):
+    cdef Py_ssize_t m = seen.shape[0], n = seen.shape[1], a, i, j, line = 0
+    cdef double spread
+    samples = np.empty((np.sum(dims), n))
+    cdef double[:, ::1] out = samples
+    with nogil:
+        for a in range(m):
+            for j in range(dims[a]):
+                spread = sqrt(overall[a, j])
+                for i in range(n):
+                    out[line, i] = seen[a, i, j] / spread
+                line += 1
+    return samples

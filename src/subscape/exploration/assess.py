@@ -185,7 +185,7 @@ def cluster_scores(labels: NDArray[Any], scorer: GroupingScorer) -> list[float]:
         others = [j for j in present if j != k]
         ways = [centres[k] - centres[j] for j in others]
         nearest = int(np.argmin([way @ inverse @ way for way in ways]))
-        both = np.isin(labels, (k, others[nearest]))
+        both = (labels == k) | (labels == others[nearest])
         along = seen[both] @ (inverse @ ways[nearest])
         along = (along - along.mean()) / max(float(along.std()), 1e-300)
         two = (labels[both] == k).astype(np.int64)

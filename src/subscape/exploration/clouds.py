@@ -34,6 +34,8 @@ from .slices import merged_slices
 #: Starts for every number of clusters, and rounds of k-means.
 STARTS = 3
 ROUNDS = 15
+#: Rows in which k-means looks for its centres; the steps uphill see all.
+MOST_ROWS = 2000
 #: Columns, and principal directions, along which clusters are looked for, and numbers of these.
 MOST_LINES = 6
 ALONG = (2, 3, 4, 5)
@@ -102,7 +104,7 @@ def search_clouds(
     """
     sizes = np.repeat(np.asarray(numbers, dtype=np.int64), STARTS)
     chances = rng.random((len(sizes), int(sizes.max())))
-    labels = kmeans_labels(np.ascontiguousarray(Z), sizes, chances, ROUNDS)
+    labels = kmeans_labels(np.ascontiguousarray(Z), sizes, chances, ROUNDS, MOST_ROWS)
     lines, line_sizes = _along_lines(Z, rng)
     labels = np.vstack([labels, lines, *_middles(Z)])
     sizes = np.concatenate([sizes, line_sizes, [2] * len(MIDDLES)])
@@ -143,7 +145,7 @@ def _along_lines(Z: FloatArray, rng: np.random.Generator) -> tuple[IntArray, Ind
     sizes = np.array([k for k in ALONG if k <= max(2, len(Z) // 8)], dtype=np.int64)
     found = []
     for columns in seen:
-        weight = np.power(columns - columns.mean(axis=0), 4).mean(axis=0)
+        weight = np.square(np.square(columns - columns.mean(axis=0))).mean(axis=0)
         for j in np.argsort(weight, kind="stable")[:MOST_LINES]:
             column = np.ascontiguousarray(columns[:, [j]])
             chances = rng.random((len(sizes), int(sizes.max())))
@@ -174,7 +176,7 @@ def _best_of_each(scores: FloatArray, sizes: IntArray) -> list[int]:
 def _middles(Z: FloatArray) -> list[IntArray]:
     """A dense middle and all the rest: what any table with long tails shows."""
     size = np.square(_in_spreads(Z)).sum(axis=1)
-    return [(size > np.quantile(size, share)).astype(np.int64) for share in MIDDLES]
+    return [(size > edge).astype(np.int64) for edge in np.quantile(size, MIDDLES)]
 
 
 def uphill(scorer: GroupingScorer, labels: IntArray) -> tuple[IntArray, FloatArray, FloatArray]:

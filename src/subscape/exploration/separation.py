@@ -132,16 +132,9 @@ class Separations(NamedTuple):
         """Gain over one normal distribution per nat told."""
         return np.asarray(per_nat(self.over_normal, self.entropy))
 
-    def likeliest(self) -> IndexArray:
+    def likeliest(self) -> IntArray:
         """For every labelling and row, the group under which the row is likeliest."""
-        weights = 1.0 / self.spreads
-        # (x - c)^2 / v, summed over directions, as products.
-        away = np.square(self.seen) @ weights.transpose(0, 2, 1)
-        away -= 2 * (self.seen @ (weights * self.centres).transpose(0, 2, 1))
-        away += (weights * np.square(self.centres)).sum(axis=2)[:, None, :]
-        away += np.log(self.spreads).sum(axis=2)[:, None, :]
-        away -= 2 * np.log(np.where(self.shares > 0, self.shares, 1e-300))[:, None, :]
-        return np.asarray(away.argmin(axis=2))
+        return likeliest_groups(self.seen, self.centres, self.spreads, self.shares, self.dims)
 
 
 def separations(Y: FloatArray, labels: IntArray, n_groups: int) -> Separations:
@@ -285,17 +278,58 @@ def cloud_gains(
     return np.where(present > 1, gain, 0.0), entropy, overall, centres, spreads
 
 
+@compiled("_separation")
+def likeliest_groups(
+    seen: FloatArray, centres: FloatArray, spreads: FloatArray, shares: FloatArray, dims: IndexArray
+) -> IntArray:
+    """For every labelling and row, the normal cloud under which the row is likeliest.
+
+    Parameters
+    ----------
+    seen : array of shape (m, n, q)
+        The rows along the directions.
+    centres, spreads : arrays of shape (m, K, q)
+        Means and variances of the clouds.
+    shares : array of shape (m, K)
+        Of the rows; no row goes to a cloud without any.
+    dims : int array of shape (m,)
+        Directions that are used.
+
+    Returns
+    -------
+    int64 array of shape (m, n)
+    """
+    weights = np.where(np.arange(seen.shape[2]) < dims[:, None], 1.0, 0.0)[:, None] / spreads
+    # (x - c)^2 / v, summed over directions, as products.
+    away = np.square(seen) @ weights.transpose(0, 2, 1)
+    away -= 2 * (seen @ (weights * centres).transpose(0, 2, 1))
+    away += (weights * np.square(centres)).sum(axis=2)[:, None, :]
+    away -= np.log(np.where(weights > 0, weights, 1.0)).sum(axis=2)[:, None, :]
+    away -= 2 * np.log(np.where(shares > 0, shares, 1.0))[:, None, :]
+    away += np.where(shares > 0, 0.0, np.inf)[:, None, :]
+    return np.asarray(away.argmin(axis=2), dtype=np.int64)
+
+
 def _hump_gain(seen: FloatArray, overall: FloatArray, dims: IndexArray) -> FloatArray:
     """Nats per row by which one hump in each direction describes rows better than one normal."""
-    m, n, most = seen.shape
-    used = np.arange(most) < dims[:, None]
-    samples = seen.transpose(0, 2, 1)[used]
+    samples = along_directions(seen, overall, dims)
     samples.sort(axis=1)
-    samples /= np.sqrt(overall[used])[:, None]
+    n = seen.shape[1]
     told = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, 0.5 * float(np.log(n)))
-    better = np.zeros((m, most))
-    better[used] = np.maximum(told + NORMAL, 0.0)
-    return np.asarray(better.sum(axis=1))
+    ends = np.cumsum(dims)
+    return np.add.reduceat(np.maximum(told + NORMAL, 0.0), ends - dims)
+
+
+@compiled("_separation")
+def along_directions(seen: FloatArray, overall: FloatArray, dims: IndexArray) -> FloatArray:
+    """The rows along each direction that is used, in spreads; one line per direction.
+
+    >>> seen = np.array([[[2.0, 0.0], [4.0, 0.0]]])
+    >>> along_directions(seen, np.array([[4.0, 1.0]]), np.array([1]))
+    array([[1., 2.]])
+    """
+    used = np.arange(seen.shape[2]) < dims[:, None]
+    return np.asarray(seen.transpose(0, 2, 1)[used] / np.sqrt(overall[used])[:, None])
 
 
 class GroupingScorer:

@@ -74,15 +74,18 @@ def description_length(const double[:, :] values, double least_spread):
     cdef Py_ssize_t n = values.shape[0], d = values.shape[1]
     cdef Py_ssize_t n_block = <Py_ssize_t> nearbyint(sqrt(<double> n) / 2)
     cdef Py_ssize_t i, j, k, n_blocks
-    cdef double mean, along, turned, largest, total
+    cdef bint turns = d > 1 and n > d
+    cdef double mean, largest, share, along, turned
     if n_block < 2:
         n_block = 2
     n_blocks = n // n_block
     if n_blocks < 1:
         n_blocks = 1
-    # Column by column, because each is sorted.
-    cdef double[:, ::1] rows = np.empty((d, n))
-    cdef double[::1] one = np.empty(n)
+    # Direction by direction, because each is sorted: the columns, then the principal directions.
+    lines = np.empty(((2 if turns else 1) * d, n))
+    cdef double[:, ::1] rows = lines
+    cdef double[::1] spreads = np.empty(len(lines))
+    cdef double[::1] normal = np.empty(len(lines))
     cdef double[:, ::1] w = np.empty((6, n_blocks + 1))
     cdef double[:, ::1] products, axes
     with nogil:
@@ -93,30 +96,31 @@ def description_length(const double[:, :] values, double least_spread):
             mean /= n
             for i in range(n):
                 rows[j, i] = values[i, j] - mean
-        along = 0.0
-        for j in range(d):
-            for i in range(n):
-                one[i] = rows[j, i]
-            along += _column(&one[0], n, n_block, n_blocks, least_spread, w)
-        along += _price(n) * 2 * d
-    if d > 1 and n > d:
-        products = np.asarray(rows) @ np.asarray(rows).T
+    if turns:
+        products = lines[:d] @ lines[:d].T
         axes = np.eye(d)
         with nogil:
             _turn(products, axes)
-            turned = 0.0
             for k in range(d):
                 largest = 0.0
                 for j in range(d):
                     if fabs(axes[j, k]) > fabs(largest):
                         largest = axes[j, k]
                 for i in range(n):
-                    one[i] = 0.0
+                    rows[d + k, i] = 0.0
                 for j in range(d):
-                    total = axes[j, k] if largest >= 0 else -axes[j, k]
+                    share = axes[j, k] if largest >= 0 else -axes[j, k]
                     for i in range(n):
-                        one[i] += total * rows[j, i]
-                turned += _column(&one[0], n, n_block, n_blocks, least_spread, w)
+                        rows[d + k, i] += share * rows[j, i]
+    with nogil:
+        for j in range(rows.shape[0]):
+            spreads[j] = _scale(&rows[j, 0], n, least_spread, &normal[j])
+    lines.sort(axis=1)
+    with nogil:
+        along = _told(rows[:d], n_block, n_blocks, least_spread, spreads[:d], normal[:d], w)
+        along += _price(n) * 2 * d
+        if turns:
+            turned = _told(rows[d:], n_block, n_blocks, least_spread, spreads[d:], normal[d:], w)
             turned += _price(n) * (2 * d + d * (d - 1) // 2)
             if turned < along:
                 along = turned
@@ -127,13 +131,12 @@ cdef double _price(Py_ssize_t n) noexcept nogil:
     return 0.5 * log(<double> (n if n > 2 else 2))
 
 
-cdef double _column(
-    double* column, Py_ssize_t n, Py_ssize_t n_block, Py_ssize_t n_blocks, double least_spread,
-    double[:, ::1] w
+cdef double _scale(
+    double* column, Py_ssize_t n, double least_spread, double* normal
 ) noexcept nogil:
-    """Nats of one direction; the column is scaled and sorted in place."""
+    """Divide a column by its spread, which is returned; nats of it under a normal density."""
     cdef Py_ssize_t i
-    cdef double mean = 0.0, own = 0.0, spread, normal, hump
+    cdef double mean = 0.0, own = 0.0, spread
     for i in range(n):
         mean += column[i]
     mean /= n
@@ -141,54 +144,25 @@ cdef double _column(
         own += (column[i] - mean) * (column[i] - mean)
     own = sqrt(own / n)
     spread = own if own > least_spread else least_spread
-    normal = n * (log(spread) + 0.5 * (own / spread) * (own / spread)
-                  + 0.5 * log(2 * M_PI * M_E) - 0.5)
+    normal[0] = n * (log(spread) + 0.5 * (own / spread) * (own / spread)
+                     + 0.5 * log(2 * M_PI * M_E) - 0.5)
     for i in range(n):
         column[i] /= spread
-    _sort(column, n)
-    hump = n * (log(spread) - _one_hump(column, 1, n, n_block, n_blocks, least_spread, _price(n), w))
-    return normal if normal < hump else hump
+    return spread
 
 
-cdef void _sort(double* x, Py_ssize_t n) noexcept nogil:
-    """Quicksort by the median of three, short parts by insertion."""
-    cdef Py_ssize_t i, j
-    cdef double pivot, value
-    while n > 24:
-        # The median of three goes to the middle.
-        if x[n // 2] < x[0]:
-            x[0], x[n // 2] = x[n // 2], x[0]
-        if x[n - 1] < x[0]:
-            x[0], x[n - 1] = x[n - 1], x[0]
-        if x[n - 1] < x[n // 2]:
-            x[n // 2], x[n - 1] = x[n - 1], x[n // 2]
-        pivot = x[n // 2]
-        i = 0
-        j = n - 1
-        while i <= j:
-            while x[i] < pivot:
-                i += 1
-            while x[j] > pivot:
-                j -= 1
-            if i <= j:
-                x[i], x[j] = x[j], x[i]
-                i += 1
-                j -= 1
-        # The shorter part by a call, so that they are never nested deeply.
-        if j + 1 < n - i:
-            _sort(x, j + 1)
-            x += i
-            n -= i
-        else:
-            _sort(x + i, n - i)
-            n = j + 1
-    for i in range(1, n):
-        value = x[i]
-        j = i - 1
-        while j >= 0 and x[j] > value:
-            x[j + 1] = x[j]
-            j -= 1
-        x[j + 1] = value
+cdef double _told(
+    double[:, ::1] lines, Py_ssize_t n_block, Py_ssize_t n_blocks, double least_spread,
+    double[::1] spreads, double[::1] normal, double[:, ::1] w
+) noexcept nogil:
+    """Nats of sorted columns, each by a normal density or another one with one hump."""
+    cdef Py_ssize_t n = lines.shape[1], j
+    cdef double hump, total = 0.0
+    for j in range(lines.shape[0]):
+        hump = n * (log(spreads[j]) - _one_hump(&lines[j, 0], 1, n, n_block, n_blocks,
+                                                least_spread, _price(n), w))
+        total += normal[j] if normal[j] < hump else hump
+    return total
 
 
 cdef void _turn(double[:, ::1] a, double[:, ::1] axes) noexcept nogil:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,6 +139,14 @@ class NullModel:
         frame, lengths, self._axes = np.linalg.svd(self.table - self._centre, full_matrices=False)
         self._factor = frame * lengths
 
+    @cached_property
+    def _sorted_values(self) -> list[FloatArray]:
+        """The values of each column, rising."""
+        return [
+            np.sort(values[there])
+            for values, there in zip(self.values.T, self.present.T, strict=True)
+        ]
+
     def _common_tails(self) -> float:
         """Degrees of freedom of a t copula if it is surely better than a normal one; or infinite.
 
@@ -247,10 +255,12 @@ class NullModel:
     def _with_own_values(self, ranking: FloatArray) -> FloatArray:
         """The table's own values, column by column, in the order of ``ranking``."""
         drawn = np.full(self.table.shape, np.nan)
-        for j in range(self.table.shape[1]):
-            rows = np.flatnonzero(self.present[:, j])
-            order = np.argsort(ranking[rows, j], kind="stable")
-            drawn[rows[order], j] = np.sort(self.values[rows, j])
+        for j, values in enumerate(self._sorted_values):
+            if len(values) == len(drawn):
+                drawn[np.argsort(ranking[:, j], kind="stable"), j] = values
+            else:
+                rows = np.flatnonzero(self.present[:, j])
+                drawn[rows[np.argsort(ranking[rows, j], kind="stable")], j] = values
         for block in self._levels:
             drawn[:, block] = self._one_level_each(ranking[:, block], block)
         return drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,7 +116,6 @@ class CurveNull:
         self._grid = np.linspace(0, 1, GRID)
         self._curve = _smoother(self._grid, place, self._width, self.closed) @ Z
         self._spreads = self._spread(self._grid, place, left)
-        self._left = NullModel(left / spread, "unimodal")
         self._residuals = left / spread
         ranks = (np.arange(n) + 0.5) / n
         if self.closed:
@@ -128,6 +128,11 @@ class CurveNull:
             self._places = np.interp(
                 np.sort(unimodal_column(np.sort(trait))), np.sort(trait), ranks
             )
+
+    @cached_property
+    def _left(self) -> NullModel:
+        """What is left of the columns beside the curve; only tables that are drawn need it."""
+        return NullModel(self._residuals, "unimodal")
 
     def _spread(self, at: FloatArray, place: FloatArray, left: FloatArray) -> FloatArray:
         if self.closed:

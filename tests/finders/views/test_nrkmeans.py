@@ -14,6 +14,7 @@ from subscape.core import DroppedClusterWarning, FewDistinctRowsWarning
 from subscape.datasets import planted_views
 from subscape.finders import NrKMeans
 from subscape.finders.base import Watch
+from subscape.finders.views import independence
 from subscape.finders.views.independence import independent_components
 from subscape.finders.views.nrkmeans.finish import beyond_chance, in_order
 from subscape.finders.views.nrkmeans.request import asked_sizes
@@ -455,3 +456,20 @@ def test_more_columns_than_rows():
     V = finder.rotation_
     assert V.shape == (300, 300)
     np.testing.assert_allclose(V.T @ V, np.eye(300), atol=1e-10)
+
+
+def test_searches_of_a_large_table_share_its_components(monkeypatch):
+    asked = []
+
+    def noted(table, *args):
+        asked.append(len(table))
+        return components(table, *args)
+
+    components = independence._components
+    monkeypatch.setattr(independence, "_components", noted)
+    X, truths = planted_views(2600, 5, n_clusters=(3, 2), random_state=0)
+    brief = {"n_init": 4, "n_escapes": 0}
+    finders = [NrKMeans((3, 2, 1), random_state=seed, **brief).fit(X) for seed in (1, 2)]
+    assert asked == [2000]  # one depth, for both seeds
+    for finder in finders:
+        assert adjusted_rand_score(truths[0], finder.clusterings_[0]) > 0.9

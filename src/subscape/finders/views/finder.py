@@ -47,6 +47,8 @@ class Searched(NamedTuple):
     X: NDArray[np.floating] | Rows
     sample: FloatArray
     """Some of its rows, or all, in float64."""
+    common: FloatArray
+    """The same, but for every seed the same rows: what is found in them serves all searches."""
     square: float
     """Sum of the squares of all values."""
     unit: float
@@ -139,12 +141,18 @@ class ViewFinder(  # type: ignore[call-arg]  # scikit-learn has no hints
         if number == n and not isinstance(X, Blocks):
             table = np.ascontiguousarray(lifted(X / unit, lift))
             # Small tables gain nothing from lower precision.
-            return Searched(table, table, square, unit, lift)
+            return Searched(table, table, table, square, unit, lift)
         chosen = sampled_rows(n, number, seed)
+        same = sampled_rows(n, min(SEARCH_ROWS, n), np.random.SeedSequence(0))
+        either = np.union1d(chosen, same)
         if isinstance(X, DeviceBlocks):
             there = DeviceRows.scaled(X, unit)
-            return Searched(there, there.take(chosen), square, unit, lift)
-        sample = lifted(X.take(chosen, axis=0) / unit, lift)
+            taken = there.take(either)
+        else:
+            taken = lifted(X.take(either, axis=0) / unit, lift)
+        sample, common = (taken[np.searchsorted(either, rows)] for rows in (chosen, same))
+        if isinstance(X, DeviceBlocks):
+            return Searched(there, sample, common, square, unit, lift)
         narrow = self._dtype if lift is None else np.float64
         if isinstance(X, Blocks):
             blocks = X.scaled(np.full(p, 1.0 / unit), narrow)
@@ -152,8 +160,8 @@ class ViewFinder(  # type: ignore[call-arg]  # scikit-learn has no hints
             blocks = as_blocks(np.asarray(X / unit, dtype=narrow))
         else:
             table = np.ascontiguousarray(lifted(X / unit, lift), dtype=self._dtype)
-            return Searched(table, sample, square, unit, lift)
-        return Searched(BlockRows(blocks, lift, self._dtype), sample, square, unit, lift)
+            return Searched(table, sample, common, square, unit, lift)
+        return Searched(BlockRows(blocks, lift, self._dtype), sample, common, square, unit, lift)
 
     def _found(
         self, searched: Searched, best: Solution, outliers: bool, **attributes: Any

@@ -131,10 +131,17 @@ def _components(
     signals = white @ unmixing
     directions = (axes * roots) @ unmixing
     directions /= np.linalg.norm(directions, axis=0)
-    kurtosis = np.mean(signals**4, axis=0) - 3.0
-    oddity = np.square(np.mean(signals**3, axis=0)) + np.square(kurtosis) / 4
+    skewness, kurtosis = _higher_moments(signals)
+    oddity = np.square(skewness) + np.square(kurtosis) / 4
     shape = -kurtosis * np.where(kurtosis < 0, 1.0, TAIL_WEIGHT)
     return Components(directions, shape, oddity, dependent_groups(signals))
+
+
+def _higher_moments(signals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Skewness and excess kurtosis of columns of mean 0 and variance 1."""
+    squares = np.square(signals)
+    skewness = np.mean(squares * signals, axis=0)
+    return skewness, np.mean(np.square(squares, out=squares), axis=0) - 3.0
 
 
 def dependent_groups(signals: FloatArray) -> list[IndexArray]:
@@ -145,7 +152,9 @@ def dependent_groups(signals: FloatArray) -> list[IndexArray]:
     """
     n, q = signals.shape
     bins = int(np.clip(np.sqrt(n / ROWS_PER_CELL), 2, MOST_BINS))
-    ranks = np.argsort(np.argsort(signals, axis=0), axis=0) * bins // n
+    bin_of_rank = np.arange(n)[:, None] * bins // n
+    ranks = np.empty((n, q), dtype=np.intp)
+    np.put_along_axis(ranks, np.argsort(signals, axis=0), bin_of_rank, axis=0)
     indicator = np.zeros((n, q * bins), dtype=np.float32)
     indicator[np.arange(n)[:, None], np.arange(q) * bins + ranks] = 1.0
     counts = (indicator.T @ indicator).reshape(q, bins, q, bins)

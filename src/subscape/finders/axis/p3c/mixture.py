@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import chdtri
 
+from subscape.arrays.backend import compiled
 from subscape.arrays.bitsets import count
 from subscape.arrays.blocks import Blocks, as_blocks
 from subscape.arrays.row_bits import rows_where
@@ -52,7 +53,7 @@ class Mixture(NamedTuple):
         """(n_clusters, n): rows in the ellipsoid that leaves out a fraction alpha of a cluster."""
         inside = np.empty((len(self.features), len(scaled)), dtype=bool)
         for k, features in enumerate(self.features):
-            away = _squared_distances(scaled, features, self.means[k], self.variances[k])
+            away = squared_distances(scaled, features, self.means[k], self.variances[k])
             inside[k] = away <= chdtri(len(features), alpha)
         return inside
 
@@ -69,10 +70,30 @@ class Mixture(NamedTuple):
         )
 
 
-def _squared_distances(
+@compiled("_mixture")
+def squared_distances(
     scaled: FloatArray, features: IntArray, mean: FloatArray, variance: FloatArray
 ) -> FloatArray:
-    return np.square((scaled[:, features] - mean) / np.sqrt(variance)).sum(axis=1)
+    """Squared distances of all rows from a mean, in its features and in its spreads.
+
+    >>> row = np.array([[1.0, 9.0, 4.0]])
+    >>> squared_distances(row, np.array([0, 2]), np.zeros(2), np.full(2, 4.0))
+    array([4.25])
+    """
+    return np.asarray(np.square((scaled[:, features] - mean) / np.sqrt(variance)).sum(axis=1))
+
+
+@compiled("_mixture")
+def weighted_sums(
+    block: FloatArray, weights: FloatArray, features: IntArray, mean: FloatArray, power: int
+) -> FloatArray:
+    """Sum of the differences from a mean, or of their squares, over rows with weights.
+
+    >>> rows = np.array([[1.0, 9.0], [3.0, 9.0]])
+    >>> weighted_sums(rows, np.array([1.0, 0.5]), np.array([0]), np.array([1.0]), 2)
+    array([2.])
+    """
+    return np.asarray(weights @ (block[:, features] - mean) ** power)
 
 
 def fit_mixture(
@@ -146,7 +167,10 @@ def _sums(
     block: FloatArray, weights: FloatArray, features: list[IntArray]
 ) -> tuple[FloatArray, tuple[FloatArray, ...]]:
     """Sizes of the clusters, and the sums of their rows."""
-    totals = [weights[k] @ block[:, own] for k, own in enumerate(features)]
+    totals = [
+        weighted_sums(block, weights[k], own, np.zeros(len(own)), 1)
+        for k, own in enumerate(features)
+    ]
     return weights.sum(axis=1), tuple(totals)
 
 
@@ -160,7 +184,7 @@ class _Squares:
     def __call__(self, block: FloatArray, rows: slice, own: FloatArray) -> tuple[FloatArray, ...]:
         weights = _by_cluster(own, len(self.features))
         return tuple(
-            weights[k] @ np.square(block[:, columns] - mean)
+            weighted_sums(block, weights[k], columns, mean, 2)
             for k, (columns, mean) in enumerate(zip(self.features, self.means, strict=True))
         )
 
@@ -182,7 +206,7 @@ class _Expectation:
             # What is left of a cluster that faded away has no logarithm.
             if self.sizes[k] <= self.n_rows * np.finfo(float).tiny:
                 continue
-            away = _squared_distances(block, columns, means[k], variances[k])
+            away = squared_distances(block, columns, means[k], variances[k])
             near = away <= chdtri(len(columns), self.alpha)
             share = np.log(self.sizes[k] / self.n_rows)
             height = share - 0.5 * np.log(2 * np.pi * variances[k]).sum()

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from subscape.core.types import FloatArray
 from subscape.finders.base import Watch
@@ -16,6 +17,7 @@ from subscape.finders.views.independence import (
     independent_components,
 )
 from subscape.finders.views.nrkmeans.finish import trimmed
+from subscape.finders.views.nrkmeans.kernel import settle
 from subscape.finders.views.nrkmeans.rotation import Bases
 from subscape.finders.views.nrkmeans.rows import group
 from subscape.finders.views.nrkmeans.search import Start, ViewSearch, halving, search, seeds
@@ -253,15 +255,10 @@ class Growth:
         whole = np.eye(basis.shape[1])
         best, best_k, k = Clusters(-np.inf, basis, np.zeros((0, len(basis)))), 1, 2
         while k <= min(best_k + LOOK_AHEAD, self.max_clusters):
-            starts = [(seeds(inside, whole, k, rng),) for _ in range(SEEDINGS)]
-            runs = [
-                iterate(inside, (whole,), start, False, 0.0, SEEDING_STEPS, turning=False)
-                for start in starts
-            ]
-            run = max(runs, key=lambda each: each.explained)
-            gain = self.code.gain(basis, run.labels[:, 0], k)
+            labels = settled(inside, [seeds(inside, whole, k, rng) for _ in range(SEEDINGS)])
+            gain = self.code.gain(basis, labels, k)
             if gain > best.gain:
-                best = Clusters(gain, basis, group(self.X, run.labels, (k,)).centres[0])
+                best = Clusters(gain, basis, group(self.X, labels[:, None], (k,)).centres[0])
                 best_k = k if gain > 0 else best_k
             k += 1
         return best
@@ -309,6 +306,22 @@ class Growth:
         if best is None:
             return rest
         return Start((*rest.bases, basis), (*rest.centres, best))
+
+
+def settled(inside: FloatArray, starts: Sequence[FloatArray]) -> NDArray[np.int32]:
+    """Labels of the best of some starts of k-means."""
+    found = settle(inside, np.array(starts), SEEDING_STEPS)
+    best, most = found.labels[0], -np.inf
+    for start, labels, factor, emptied in zip(starts, *found, strict=True):
+        explained = float(np.square(factor).sum())
+        if emptied:
+            # Clusters that lose their rows are given others.
+            whole = np.eye(inside.shape[1])
+            run = iterate(inside, (whole,), (start,), False, 0.0, SEEDING_STEPS, turning=False)
+            labels, explained = run.labels[:, 0], run.explained
+        if explained > most:
+            best, most = labels, explained
+    return np.ascontiguousarray(best)
 
 
 def changed(state: GrowthState, j: int, centres: FloatArray | None = None) -> Start:

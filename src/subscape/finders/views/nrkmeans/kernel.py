@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from subscape.arrays.backend import compiled
 from subscape.core.types import FloatArray, IndexArray, IntArray
 
-__all__ = ["CellSums", "cell_sums", "nearest_in_views"]
+__all__ = ["CellSums", "Settled", "cell_sums", "far_rows", "nearest_in_views", "settle"]
 
 
 class CellSums(NamedTuple):
@@ -82,3 +82,97 @@ def cell_sums(X: NDArray[np.floating], labels: NDArray[np.int32], sizes: IndexAr
     for j in range(X.shape[1]):
         sums[:, j] = np.bincount(cells, rows[:, j], minlength=n_cells)
     return CellSums(sums, np.bincount(cells, minlength=n_cells).astype(np.int64))
+
+
+@compiled("_views")
+def far_rows(inside: FloatArray, k: int, first: int, chances: FloatArray) -> IntArray:
+    """k rows, far from each other, by greedy k-means++.
+
+    Parameters
+    ----------
+    inside : (n, d) array
+    k : int
+    first : int
+        The first row.
+    chances : (k - 1, t) array
+        Numbers from 0 to 1: each further row is the best of t that they choose.
+
+    Returns
+    -------
+    int64 array
+        Fewer than k where all rows lie in places that are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.finders.views.nrkmeans.kernel import far_rows
+    >>> far_rows(np.array([[0.0], [1.0], [9.0]]), 2, 0, np.array([[0.05, 0.9]]))
+    array([0, 2])
+    """
+    n = len(inside)
+    rows = [first]
+    lengths = np.square(inside).sum(axis=1)
+    closest = _squared_distances(inside, lengths, rows)[:, 0]
+    for chance in chances[: k - 1]:
+        places = np.cumsum(closest)
+        if not places[-1] > 0:
+            break
+        tried = np.searchsorted(places, chance * places[-1]).clip(max=n - 1)
+        reached = np.minimum(closest[:, None], _squared_distances(inside, lengths, tried))
+        best = int(reached.sum(axis=0).argmin())
+        rows.append(int(tried[best]))
+        closest = reached[:, best]
+    return np.array(rows, dtype=np.int64)
+
+
+def _squared_distances(inside: FloatArray, lengths: FloatArray, rows: Any) -> FloatArray:
+    apart = lengths[:, None] - 2 * (inside @ inside[rows].T) + lengths[rows]
+    return np.maximum(apart, 0.0)
+
+
+class Settled(NamedTuple):
+    """Where k-means ended from several starts."""
+
+    labels: NDArray[np.int32]
+    """(S, n) cluster of each row."""
+    factors: FloatArray
+    """(S, k, d) sums of the rows of each cluster by the root of their number."""
+    emptied: NDArray[np.bool_]
+    """(S,) whether a cluster lost all its rows on the way; the steps end there."""
+
+
+@compiled("_views")
+def settle(inside: FloatArray, centres: FloatArray, max_iter: int) -> Settled:
+    """k-means from several starts, in a space that does not turn.
+
+    Parameters
+    ----------
+    inside : (n, d) array
+    centres : (S, k, d) array
+    max_iter : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from subscape.finders.views.nrkmeans.kernel import settle
+    >>> settle(np.array([[0.0], [1.0], [9.0]]), np.array([[[1.0], [2.0]]]), 10).labels
+    array([[0, 0, 1]], dtype=int32)
+    """
+    n_starts, k, _ = centres.shape
+    labels = np.full((n_starts, len(inside)), -1, dtype=np.int32)
+    factors, emptied = np.zeros(centres.shape), np.zeros(n_starts, dtype=bool)
+    for start, middle in enumerate(centres):
+        for _ in range(max_iter):
+            now = (np.square(middle).sum(axis=1) - 2 * inside @ middle.T).argmin(axis=1)
+            if (now == labels[start]).all():
+                break
+            labels[start] = now
+            counts = np.bincount(now, minlength=k)
+            if not counts.all():
+                emptied[start] = True
+                break
+            sums = np.array([np.bincount(now, column, minlength=k) for column in inside.T]).T
+            root = np.sqrt(counts)[:, None]
+            factors[start] = sums / root
+            middle = factors[start] / root
+    return Settled(labels, factors, emptied)

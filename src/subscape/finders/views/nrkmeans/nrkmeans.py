@@ -14,6 +14,7 @@ from subscape.arrays.device.blocks import same_device
 from subscape.core.errors import SubscapeError
 from subscape.finders.views.base import Found, Watch
 from subscape.finders.views.finder import Searched, ViewFinder
+from subscape.finders.views.independence import components_by_depth
 
 from .finish import in_order, trimmed, without_lost
 from .request import asked_sizes, check_views, checked_start
@@ -230,7 +231,12 @@ class NrKMeans(ViewFinder):
         task = ViewSearch.of(rows, sizes, self._has_noise(), self.max_iter)
         if self.init is None:
             limits = self.n_init, self.n_escapes
-            best = search(task, searched.sample, *limits, of_search, watch, self.n_jobs)
+            components = components_by_depth(searched.common)
+            searched = searched._replace(common=searched.sample)  # not held any longer
+            best = search(
+                task, searched.sample, *limits, of_search, watch, self.n_jobs,
+                components=components,
+            )  # fmt: skip
         else:
             best = task.run(self._given_start(task, searched))
         best = without_lost(task, best)

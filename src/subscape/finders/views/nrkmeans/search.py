@@ -21,6 +21,7 @@ from subscape.finders.base import Watch
 from subscape.finders.views.independence import Components, components_by_depth
 from subscape.parallel.seeds import child_seed
 
+from .kernel import far_rows
 from .rotation import Bases, outside
 from .rows import Rows, rows_of
 from .steps import Solution, iterate
@@ -93,6 +94,7 @@ def search(
     watch: Watch,
     n_jobs: int | None = None,
     known: Sequence[Start] = (),
+    components: Sequence[Components] | None = None,
 ) -> Solution:
     """The best views found; the same bits for any ``n_jobs``.
 
@@ -108,10 +110,12 @@ def search(
     seed, watch, n_jobs : as everywhere
     known : sequence of Start
         Starts that are tried as well.
+    components : sequence of Components, optional
+        Independent components to start from; by default those of the sample.
     """
     of_starts, of_escapes = seed.spawn(2)
     small = ViewSearch.of(sample, task.sizes, task.noise, task.max_iter)
-    best = halving(small, n_init, of_starts, watch, n_jobs, known)
+    best = halving(small, n_init, of_starts, watch, n_jobs, known, components)
     best = escape(small, best, n_escapes, np.random.default_rng(of_escapes), watch)
     same = len(sample) == task.X.shape[0] and task.X.dtype == sample.dtype
     return best if same else task.run(Start.at(best))
@@ -132,9 +136,11 @@ def halving(
     watch: Watch,
     n_jobs: int | None,
     known: Sequence[Start] = (),
+    components: Sequence[Components] | None = None,
 ) -> Solution:
     """Run many starts for a few steps each; the better half goes on for twice as many."""
-    components = components_by_depth(task.X) if n_init else []
+    if components is None:
+        components = components_by_depth(task.X) if n_init else []
 
     def begin(index: int) -> Solution | None:
         if index > 0 and watch.out_of_time():
@@ -236,28 +242,12 @@ def shared_out(bases: Sequence[FloatArray], rng: np.random.Generator) -> list[Fl
 def seeds(X: Values, basis: FloatArray, k: int, rng: np.random.Generator) -> FloatArray:
     """k rows, far from each other inside a view, by greedy k-means++."""
     inside = np.asarray(X @ basis.astype(X.dtype), dtype=np.float64)
-    lengths = np.einsum("ij,ij->i", inside, inside)
-    rows = [int(rng.integers(len(X)))]
-    closest = _distances(inside, lengths, rows)[:, 0]
-    trials = 2 + int(np.log(k))
-    while len(rows) < k:
-        places = np.cumsum(closest)
-        if not places[-1] > 0:
-            rows.append(int(rng.integers(len(X))))
-            continue
-        tried = np.searchsorted(places, rng.random(trials) * places[-1]).clip(max=len(X) - 1)
-        reached = np.minimum(closest[:, None], _distances(inside, lengths, tried))
-        best = int(reached.sum(axis=0).argmin())
-        rows.append(int(tried[best]))
-        closest = reached[:, best]
-    return np.asarray(X[rows], dtype=np.float64)
-
-
-def _distances(
-    inside: FloatArray, lengths: FloatArray, rows: Sequence[int] | IndexArray
-) -> FloatArray:
-    apart = lengths[:, None] - 2 * (inside @ inside[rows].T) + lengths[rows]
-    return np.maximum(apart, 0.0)
+    first = int(rng.integers(len(X)))
+    found = far_rows(inside, k, first, rng.random((k - 1, 2 + int(np.log(k)))))
+    # Where all rows lie in places that are taken, any others do.
+    if len(found) < k:
+        found = np.append(found, rng.integers(len(X), size=k - len(found)))
+    return np.asarray(X[found], dtype=np.float64)
 
 
 # -- escapes ---------------------------------------------------------------------------------------
