@@ -68,12 +68,12 @@ def test_a_delimiter_that_is_not_recognised(run, refusal, tmp_path):
     assert told.exit_code == 0 and "3 columns, blank-delimited, utf-8" in told.stderr
     (tmp_path / "t.csv").write_text("red apple\ngreen pear\n")
     assert "each row holds 1 blank; say --delimiter ' '" in refusal("t.csv")
-    table(tmp_path / "t.csv", delimiter=":")
+    table(tmp_path / "t.csv", delimiter="/")
     told = run("explore", "t.csv", "--check")
     assert "1 column, comma-delimited, utf-8; if there are more" in told.stderr
     (tmp_path / "columns.csv").unlink(missing_ok=True)
-    told = run("explore", "t.csv", "--check", "--delimiter", ":")
-    assert "3 columns, ':'-delimited" in told.stderr
+    told = run("explore", "t.csv", "--check", "--delimiter", "/")
+    assert "3 columns, '/'-delimited" in told.stderr
 
 
 def test_what_was_detected_is_said(run, refusal, tmp_path):

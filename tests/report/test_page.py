@@ -152,6 +152,9 @@ class TestWords:
         text, _ = methods(told)
         assert "not used as such: numbers in several units: kg (2), lb (2). Another note." in text
         assert "Not used" not in render(study)
+        many = tuple(note.replace("'w'", f"'w{j}'") for j in range(5))
+        page = Reader(render(dataclasses.replace(study, notes=many))).text
+        assert page.count("Not used:") == 3 and "And 2 more columns" in page
 
     def test_nothing_found(self, nothing):
         page = render(nothing)

@@ -211,15 +211,20 @@ def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:
     return share > 0.5 or (quoted and share == 0.5)
 
 
-def check_single_column(rows: Sequence[Row], used: str, name: str) -> None:
+def check_single_column(rows: Sequence[Row], used: str, name: str, *, is_said: bool) -> None:
     """Refuse a single column whose cells all hold the same number of another delimiter.
 
-    Unless they are what they are: ``2 kg`` or ``12:30``.
+    Unless they are what they are: ``2 kg`` or ``12:30``. Rare delimiters are not proposed to those
+    who said one.
     """
     texts = [cells[0].strip() for _, cells in rows]
-    if all(parse_number(text) is not None for text in texts[1:]) or read_times(texts[1:])[1].all():
+    tokens = [parse_number(text) for text in texts[1:]]
+    if read_times(texts[1:])[1].all() or all(
+        token is not None and any(number_of(token.core, sign) is not None for sign in ".,")
+        for token in tokens
+    ):
         return
-    for other in (*DELIMITERS, " ", *RARE_DELIMITERS):
+    for other in (*DELIMITERS, " ", *(() if is_said else RARE_DELIMITERS)):
         times = {text.count(other) for text in texts}
         if other != used and len(rows) > 1 and len(times) == 1 and times != {0}:
             raise FileFormatError(

@@ -270,8 +270,8 @@ def layout(
         rows, named, has_comments = _without_comments(rows, body, delimiter, options, notes)
         if not rows:
             raise FileFormatError(f"{name} holds comments only (lines that begin with #)")
-    if len(rows[0][1]) == 1 and options.delimiter is None:
-        check_single_column(rows, delimiter, name)
+    if len(rows[0][1]) == 1:
+        check_single_column(rows, delimiter, name, is_said=options.delimiter is not None)
     found = find_decimal([cells for _, cells in rows], delimiter)
     sign = options.decimal or found.sign
     if found.note and options.decimal is None:
