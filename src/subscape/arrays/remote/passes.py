@@ -88,18 +88,18 @@ class Cut(NamedTuple):
         """
         ends = np.cumsum(lengths)
         n_rows = int(ends[-1])
-        borders = np.unique(np.minimum(-(-ends // step) * step, n_rows))
+        possible = np.unique(np.minimum(-(-ends // step) * step, n_rows))
         if wanted > step:
             # The nearest ones to multiples: what one stretch has too much, others have less.
             targets = np.arange(wanted, n_rows, wanted)
-            after = np.searchsorted(borders, targets).clip(1, len(borders) - 1)
-            before = after - (targets - borders[after - 1] < borders[after] - targets)
-            borders = np.unique([*borders[before], n_rows])
-        edges = [0, *borders[borders > 0].tolist()]
+            after = np.searchsorted(possible, targets).clip(1, len(possible) - 1)
+            before = after - (targets - possible[after - 1] < possible[after] - targets)
+            possible = np.unique([*possible[before], n_rows])
+        borders = [0, *possible[possible > 0].tolist()]
         starts = ends - np.asarray(lengths)
         stretches = [
             Stretch(start, stop, tuple(_pieces(starts, ends, start, stop)))
-            for start, stop in pairwise(edges)
+            for start, stop in pairwise(borders)
         ]
         return cls(step, tuple(stretches))
 
