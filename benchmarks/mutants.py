@@ -267,12 +267,13 @@ def _naming(path: str) -> list[str]:
 class House:
     """A copy of the tree in which changes are made."""
 
-    def __init__(self, calls: Calls, seconds: float, only_in_memory: bool = False) -> None:
+    def __init__(self, calls: Calls, seconds: float, way: str = "both") -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="mutants-")
         self.root = Path(self._folder.name)
         self.calls = calls
         self.seconds = seconds
-        self.only_in_memory = only_in_memory
+        #: Changes in memory, in files, or in files where nothing in memory noticed them.
+        self.way = way
         self._quick: Quick | None = None
         listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
         done = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -324,8 +325,8 @@ class House:
         target = self.root / "src" / "subscape" / mutant.path
         text = target.read_bytes()
         changed = text[: mutant.start] + mutant.after.encode() + text[mutant.stop :]
-        by = self._in_memory(mutant, changed)
-        if by or self.only_in_memory:
+        by = "" if self.way == "file" else self._in_memory(mutant, changed)
+        if by or self.way == "memory":
             return by, len(tests)
         target.write_bytes(changed)
         try:
@@ -499,7 +500,8 @@ def main() -> None:
         sample = drawn(options.packages, options.sample, options.seed, options.modules)
     else:
         sample = survivors(json.loads(options.again.read_text(encoding="utf-8")))
-    house = House(Calls(options.called), options.seconds, options.in_memory)
+    way = "memory" if options.in_memory else "both" if options.again is None else "file"
+    house = House(Calls(options.called), options.seconds, way)
     house.renew_calls(sample, with_new=not options.known_tests)
     results = []
     for number, mutant in enumerate(sample, 1):
