@@ -3,7 +3,13 @@
 import numpy as np
 import pytest
 
-from subscape.finders.density.graph import connected_parts, highest_levels
+from subscape.finders.density.graph import (
+    connected_parts,
+    highest_hill,
+    highest_levels,
+    shortest_tree,
+    ties_spread,
+)
 from subscape.validation.unimodality import convex_minorant
 
 
@@ -73,3 +79,77 @@ def test_a_border_without_links_has_no_levels():
     links, border = np.zeros((1, 2), dtype=np.intp), np.zeros(0, dtype=np.intp)
     for kernel in (highest_levels, highest_levels.reference):
         assert kernel(links, border, np.zeros(1), 3).tolist() == []
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_tree_is_the_shortest(seed):
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    rng = np.random.default_rng(seed)
+    points = rng.normal(size=(30, 2))
+    apart = np.linalg.norm(points[:, None] - points, axis=2)
+    core = np.sort(apart, axis=1)[:, 3]
+    ends, lengths = shortest_tree(apart, core)
+    slow = shortest_tree.reference(apart, core)
+    np.testing.assert_array_equal(ends, slow[0])
+    np.testing.assert_array_equal(lengths, slow[1])
+    mutual = np.maximum(apart, np.maximum(core[:, None], core))
+    np.fill_diagonal(mutual, 0.0)
+    assert lengths.sum() == pytest.approx(minimum_spanning_tree(mutual).sum())
+    np.testing.assert_array_equal(mutual[ends[:, 0], ends[:, 1]], lengths)
+    assert sorted({0, *ends[:, 1].tolist()}) == list(range(30))
+
+
+def hill_of(links, levels, parts, values, error):
+    """The definition: components of what lies above each pass, and what rises there."""
+    best = 0.0
+    for i in np.argsort(-levels, kind="stable"):
+        above = np.array([n for n, level in enumerate(levels) if level > levels[i]], dtype=int)
+        pairs = [(parts[a], parts[b]) for a, b in links[above]]
+        group = {c: {c} for c in set(parts.tolist())}
+        for a, b in pairs:
+            if group[a] is not group[b]:
+                whole = group[a] | group[b]
+                for c in whole:
+                    group[c] = whole
+        a, b = (group[parts[row]] for row in links[i])
+        if a is not b:
+            stands = [
+                sum(values[r] - levels[i] - error for r in range(len(parts)) if parts[r] in each)
+                for each in (a, b)
+            ]
+            best = max(best, min(stands))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_hill_that_stands_out_most(seed):
+    rng = np.random.default_rng(seed)
+    parts = rng.integers(0, 5, 25)
+    parts[:5] = np.arange(5)
+    values = rng.normal(3, 1, 25)
+    links = np.array([rng.choice(25, 2, replace=False) for _ in range(40)])
+    levels = np.minimum(values[links[:, 0]], values[links[:, 1]]) - rng.random(40)
+    order = np.argsort(-levels, kind="stable")
+    expected = hill_of(links, levels, parts, values, 0.3)
+    for run in (highest_hill, highest_hill.reference):
+        found = run(links, levels, order, parts, values, 5, 0.3)
+        assert found == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_ties_are_spread_over_their_step(seed):
+    rng = np.random.default_rng(seed)
+    column = np.round(rng.gamma(2.0, size=40), seed % 3)
+    column[:2] = 1.0, 50.0
+    places = rng.random(40)
+    spread = ties_spread(column, np.sort(column), places)
+    np.testing.assert_array_equal(spread, ties_spread.reference(column, np.sort(column), places))
+    # In order still, nowhere farther than half way to the next value; what is alone stays.
+    values, counts = np.unique(column, return_counts=True)
+    for value, number in zip(values, counts, strict=True):
+        moved = spread[column == value]
+        others = np.abs(values[values != value] - value).min()
+        edge = value in values[[0, -1]]
+        assert (moved == value).all() if number == 1 else np.ptp(moved) > 0
+        assert edge or np.abs(moved - value).max() <= max(np.diff(values).max() / 2, others / 2)

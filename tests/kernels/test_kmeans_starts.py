@@ -6,6 +6,7 @@ import pytest
 from subscape.arrays import kmeans_starts
 from subscape.arrays.kmeans_starts import (
     kmeans_labels,
+    labels_along,
     labels_on_line,
     move_centres,
     move_rows,
@@ -128,6 +129,14 @@ def test_some_rows_move_the_centres_and_all_go_to_the_nearest():
     whole = kmeans_labels(Z, sizes, chances, 30)
     np.testing.assert_array_equal(kmeans_labels(Z, sizes, chances, 30, most_rows=400), whole)
     assert (whole != few).any()
+
+
+def test_along_lines_as_along_each_of_them():
+    Z, sizes, _ = starts(4)
+    chances = np.random.default_rng(1).random((3, 4, 5))
+    found = labels_along(Z, sizes, chances, 20)
+    each = [kmeans_labels(Z[:, [j]], sizes, chances[j], 20) for j in range(3)]
+    np.testing.assert_array_equal(found, np.concatenate(each))
 
 
 def test_rows_are_with_the_nearest_middle_at_the_end():

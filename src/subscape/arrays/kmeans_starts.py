@@ -9,7 +9,7 @@ import numpy as np
 from subscape.arrays.backend import compiled
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
-__all__ = ["kmeans_labels"]
+__all__ = ["kmeans_labels", "labels_along"]
 
 #: Products of rows and centres that are held at once: they stay in the processor's cache.
 CELLS_AT_ONCE = 1 << 16
@@ -70,6 +70,37 @@ def kmeans_labels(
     everywhere = _Groups.none(sizes, Z.shape)
     _step(Z, centres, sizes, np.arange(len(sizes)), everywhere)
     return everywhere.labels
+
+
+def labels_along(
+    lines: FloatArray, sizes: IndexArray, chances: FloatArray, rounds: int
+) -> IntArray:
+    """The same along each column by itself: one line per column and start.
+
+    Parameters
+    ----------
+    lines : float64 array of shape (n, q)
+    sizes : int64 array of shape (m,)
+    chances : float64 array of shape (q, m, largest size)
+    rounds : int
+
+    Returns
+    -------
+    int64 array of shape (q * m, n)
+
+    Examples
+    --------
+    >>> lines = np.column_stack([np.repeat([0.0, 9.0], 3), np.tile([5.0, 0.0], 3)])
+    >>> labels_along(lines, np.array([2]), np.array([[[0.0, 0.5]]] * 2), 10).tolist()
+    [[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
+    """
+    sizes = np.ascontiguousarray(sizes, dtype=np.int64)
+    return np.concatenate(
+        [
+            labels_on_line(column[:, 0], sizes, seed_rows(column, sizes, own), rounds)
+            for column, own in zip(np.ascontiguousarray(lines.T)[..., None], chances, strict=True)
+        ]
+    )
 
 
 class _Groups(NamedTuple):

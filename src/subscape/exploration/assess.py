@@ -174,19 +174,21 @@ def cluster_scores(labels: NDArray[Any], scorer: GroupingScorer) -> list[float]:
         return [whole.score] * n_clusters
     seen = scorer.Z @ (scorer.directions.T @ whole.basis)
     # A cluster all of whose rows are in others, too, may have none that is called after it.
-    present = [k for k in range(n_clusters) if sizes[k]]
-    centres = {k: seen[labels == k].mean(axis=0) for k in present}
-    left = np.concatenate([seen[labels == k] - centres[k] for k in present])
+    present = np.flatnonzero(sizes)
+    centres = np.array([seen[labels == k].mean(axis=0) for k in present])
+    left = np.concatenate(
+        [seen[labels == k] - centre for k, centre in zip(present, centres, strict=True)]
+    )
     within = left.T @ left / len(left)
     within += np.eye(len(within)) * max(SMALLEST_SPREAD**2 * float(np.trace(within)), 1e-300)
     inverse = np.linalg.inv(within)
+    ways = centres[:, None] - centres
+    away = ((ways @ inverse) * ways).sum(axis=2)
+    np.fill_diagonal(away, np.inf)
     scores = [-np.inf] * n_clusters
-    for k in present:
-        others = [j for j in present if j != k]
-        ways = [centres[k] - centres[j] for j in others]
-        nearest = int(np.argmin([way @ inverse @ way for way in ways]))
-        both = (labels == k) | (labels == others[nearest])
-        along = seen[both] @ (inverse @ ways[nearest])
+    for place, (k, nearest) in enumerate(zip(present.tolist(), away.argmin(axis=1), strict=True)):
+        both = (labels == k) | (labels == present[nearest])
+        along = seen[both] @ (inverse @ ways[place, nearest])
         along = (along - along.mean()) / max(float(along.std()), 1e-300)
         two = (labels[both] == k).astype(np.int64)
         scores[k] = float(separations(along[:, None], two[None], 2).score[0])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
-from subscape.arrays.kmeans_starts import kmeans_labels
+from subscape.arrays.kmeans_starts import kmeans_labels, labels_along
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import smallest_cluster
@@ -143,14 +143,13 @@ def _along_lines(Z: FloatArray, rng: np.random.Generator) -> tuple[IntArray, Ind
         turned = Z @ principal_directions(Z - Z.mean(axis=0), min(Z.shape[1], MOST_LINES))
         seen.append(_in_spreads(turned))
     sizes = np.array([k for k in ALONG if k <= max(2, len(Z) // 8)], dtype=np.int64)
-    found = []
+    chosen = []
     for columns in seen:
         weight = np.square(np.square(columns - columns.mean(axis=0))).mean(axis=0)
-        for j in np.argsort(weight, kind="stable")[:MOST_LINES]:
-            column = np.ascontiguousarray(columns[:, [j]])
-            chances = rng.random((len(sizes), int(sizes.max())))
-            found.append(kmeans_labels(column, sizes, chances, ROUNDS))
-    return np.vstack(found), np.tile(sizes, len(found))
+        chosen.append(columns[:, np.argsort(weight, kind="stable")[:MOST_LINES]])
+    lines = np.concatenate(chosen, axis=1)
+    chances = rng.random((lines.shape[1], len(sizes), int(sizes.max())))
+    return labels_along(lines, sizes, chances, ROUNDS), np.tile(sizes, lines.shape[1])
 
 
 def _in_spreads(columns: FloatArray) -> FloatArray:

@@ -55,3 +55,113 @@ cdef Py_ssize_t _root(Py_ssize_t[::1] root, Py_ssize_t i) noexcept nogil:
         root[i] = root[root[i]]
         i = root[i]
     return i
+
+
+def shortest_tree(const double[:, :] apart, const double[:] core):
+    cdef Py_ssize_t n = apart.shape[0], step, i, here = 0, next_
+    cdef double reach, least
+    pairs = np.empty((n - 1, 2), dtype=np.intp)
+    sizes = np.empty(n - 1)
+    cdef Py_ssize_t[:, ::1] ends = pairs
+    cdef double[::1] lengths = sizes
+    cdef double[::1] near = np.full(n, np.inf)
+    cdef Py_ssize_t[::1] to = np.zeros(n, dtype=np.intp)
+    cdef unsigned char[::1] out = np.ones(n, dtype=np.uint8)
+    with nogil:
+        for step in range(n - 1):
+            out[here] = 0
+            next_ = -1
+            least = INFINITY
+            for i in range(n):
+                if not out[i]:
+                    continue
+                reach = max(max(apart[here, i], core[i]), core[here])
+                if reach < near[i]:
+                    near[i] = reach
+                    to[i] = here
+                if near[i] < least:
+                    least = near[i]
+                    next_ = i
+            here = next_
+            ends[step, 0] = to[here]
+            ends[step, 1] = here
+            lengths[step] = near[here]
+    return pairs, sizes
+
+
+def highest_hill(
+    const Py_ssize_t[:, :] links, const double[:] levels, const Py_ssize_t[:] order,
+    const Py_ssize_t[:] parts, const double[:] values, Py_ssize_t n_parts, double error
+):
+    cdef Py_ssize_t i, a, b
+    cdef double ground, one, other, best = 0.0
+    cdef Py_ssize_t[::1] root = np.arange(n_parts)
+    cdef Py_ssize_t[::1] sizes = np.zeros(n_parts, dtype=np.intp)
+    cdef double[::1] sums = np.zeros(n_parts)
+    with nogil:
+        for i in range(parts.shape[0]):
+            sizes[parts[i]] += 1
+            sums[parts[i]] += values[i]
+        for i in range(order.shape[0]):
+            a = parts[links[order[i], 0]]
+            b = parts[links[order[i], 1]]
+            if a == b:
+                continue
+            if a > b:
+                a, b = b, a
+            a = _root(root, a)
+            b = _root(root, b)
+            if a == b:
+                continue
+            ground = levels[order[i]] + error
+            one = sums[a] - sizes[a] * ground
+            other = sums[b] - sizes[b] * ground
+            best = max(best, min(one, other))
+            root[b] = a
+            sizes[a] += sizes[b]
+            sums[a] += sums[b]
+    return best
+
+
+def ties_spread(const double[:] column, const double[:] ordered, const double[:] places):
+    cdef Py_ssize_t n = column.shape[0], i, low, high, middle, last, number = 1
+    cdef double down, up, half
+    steps = np.empty(n)
+    values = np.empty(n)
+    count = np.ones(n, dtype=np.intp)
+    cdef double[::1] gaps = steps
+    cdef double[::1] value = values
+    cdef Py_ssize_t[::1] counts = count
+    spread = np.empty(n)
+    cdef double[::1] out = spread
+    value[0] = ordered[0]
+    for i in range(1, n):
+        if ordered[i] == value[number - 1]:
+            counts[number - 1] += 1
+        else:
+            value[number] = ordered[i]
+            gaps[number - 1] = ordered[i] - value[number - 1]
+            number += 1
+    # The median of the gaps: the middle one, or the mean of the two in the middle.
+    last = number - 1
+    sorted_ = np.sort(steps[:last])
+    half = sorted_[last // 2] if last % 2 else (sorted_[last // 2 - 1] + sorted_[last // 2]) / 2
+    with nogil:
+        for i in range(last):
+            gaps[i] = (gaps[i] if gaps[i] < half else half) / 2
+        for i in range(n):
+            low = 0
+            high = last
+            while low < high:
+                middle = (low + high) // 2
+                if value[middle] < column[i]:
+                    low = middle + 1
+                else:
+                    high = middle
+            if counts[low] > 1:
+                down = gaps[low - 1] if low > 0 else gaps[0]
+                up = gaps[low] if low < last else gaps[last - 1]
+                out[i] = column[i] + (places[i] * (down + up) - down)
+            else:
+                out[i] = column[i]
+    return spread

@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike
 
 from subscape.core.types import FloatArray, IndexArray, IntArray
 
+from .graph import shortest_tree
+
 #: Distances are to at least the neighbour of this rank, so that no chain of single rows is a link
 #: (as min_samples of HDBSCAN).
 CORE = 5
@@ -176,19 +178,7 @@ def spanning_tree(points: FloatArray) -> tuple[IndexArray, FloatArray]:
     apart = squares[:, None] + squares - 2 * (points @ points.T)
     apart = np.sqrt(np.maximum(apart, 0.0))
     core = np.partition(apart, min(CORE, n - 1), axis=1)[:, min(CORE, n - 1)]
-    ends = np.empty((n - 1, 2), dtype=np.intp)
-    lengths = np.empty(n - 1)
-    near = np.full(n, np.inf)
-    to = np.zeros(n, dtype=np.intp)
-    out = np.ones(n, dtype=bool)
-    here = 0
-    for step in range(n - 1):
-        out[here] = False
-        reach = np.maximum(np.maximum(apart[here], core), core[here])
-        closer = out & (reach < near)
-        near[closer], to[closer] = reach[closer], here
-        here = int(np.where(out, near, np.inf).argmin())
-        ends[step], lengths[step] = (to[here], here), near[here]
+    ends, lengths = shortest_tree(apart, core)
     order = np.argsort(lengths, kind="stable")
     return ends[order], lengths[order]
 

@@ -315,17 +315,35 @@ def spread_ties(table: FloatArray) -> FloatArray:
         ordered = np.sort(column)
         if (ordered[1:] > ordered[:-1]).all():
             continue  # mostly, and known for less than which values there are
-        values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
-        if len(values) < 2:
+        if ordered[0] == ordered[-1]:
             continue
-        gaps = np.diff(values)
-        half = np.minimum(gaps, np.median(gaps)) / 2
-        down, up = np.r_[half[0], half][inverse], np.r_[half, half[-1]][inverse]
-        shift = rng.random(len(column)) * (down + up) - down
         if spread is table:
             spread = table.copy()
-        spread[:, j] = np.where(counts[inverse] > 1, column + shift, column)
+        spread[:, j] = ties_spread(column, ordered, rng.random(len(column)))
     return spread
+
+
+@compiled("_graph")
+def ties_spread(column: FloatArray, ordered: FloatArray, places: FloatArray) -> FloatArray:
+    """One column with its equal values spread over their step.
+
+    Parameters
+    ----------
+    column : array of shape (n_rows,)
+        At least two values.
+    ordered : array of shape (n_rows,)
+        The same, rising.
+    places : array of shape (n_rows,)
+        Numbers from 0 to 1 that say where in its step each row goes.
+
+    >>> ties_spread(np.array([2.0, 0.0, 2.0]), np.array([0.0, 2.0, 2.0]), np.array([0.5, 0.5, 0.0]))
+    array([2., 0., 1.])
+    """
+    values, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
+    gaps = np.diff(values)
+    half = np.minimum(gaps, np.median(gaps)) / 2
+    down, up = np.r_[half[0], half][inverse], np.r_[half, half[-1]][inverse]
+    return np.where(counts[inverse] > 1, column + (places * (down + up) - down), column)
 
 
 @compiled("_graph")
@@ -357,6 +375,93 @@ def connected_parts(links: IndexArray, n_rows: int) -> tuple[int, IndexArray]:
     graph = coo_matrix((weights, (links[:, 0], links[:, 1])), shape=(n_rows, n_rows))
     number, part = connected_components(graph, directed=False)
     return int(number), part.astype(np.intp)
+
+
+@compiled("_graph")
+def highest_hill(
+    links: IndexArray,
+    levels: FloatArray,
+    order: IndexArray,
+    parts: IndexArray,
+    values: FloatArray,
+    n_parts: int,
+    error: float,
+) -> float:
+    """The most by which the rows of a hill stand out where it meets a higher or larger one.
+
+    Parameters
+    ----------
+    links : int array of shape (n_links, 2)
+    levels : array of shape (n_links,)
+        Log density at which a link joins its rows.
+    order : int array of shape (n_links,)
+        The links, the highest first.
+    parts : int array of shape (n_rows,)
+        The hill of each row, from 0 on.
+    values : array of shape (n_rows,)
+        Log densities of the rows.
+    n_parts : int
+    error : float
+        What a hill must rise above a pass to count.
+
+    >>> links = np.array([[0, 1], [1, 2], [2, 3]])
+    >>> levels, parts = np.array([5.0, 1.0, 4.0]), np.array([0, 0, 1, 1])
+    >>> values = np.array([6.0, 5.0, 4.0, 5.0])
+    >>> highest_hill(links, levels, np.array([0, 2, 1]), parts, values, 2, 0.5)
+    6.0
+    """
+    root = list(range(n_parts))
+    sizes = np.bincount(parts, minlength=n_parts).tolist()
+    sums = np.bincount(parts, weights=values, minlength=n_parts).tolist()
+
+    def find(c: int) -> int:
+        while root[c] != c:
+            c = root[c]
+        return c
+
+    best = 0.0
+    for a, b, level in zip(*np.sort(parts[links[order]], axis=1).T, levels[order], strict=True):
+        one, other = find(a), find(b)
+        if one == other:
+            continue
+        ground = float(level) + error
+        best = max(best, min(sums[c] - sizes[c] * ground for c in (one, other)))
+        root[other] = one
+        sizes[one] += sizes[other]
+        sums[one] += sums[other]
+    return best
+
+
+@compiled("_graph")
+def shortest_tree(apart: FloatArray, core: FloatArray) -> tuple[IndexArray, FloatArray]:
+    """Shortest tree of all rows, one row after the other (Prim): ends and lengths of its links.
+
+    Parameters
+    ----------
+    apart : array of shape (n, n)
+        Distances.
+    core : array of shape (n,)
+        No link of a row is shorter.
+
+    >>> ends, lengths = shortest_tree(np.array([[0.0, 4, 1], [4, 0, 2], [1, 2, 0]]), np.zeros(3))
+    >>> ends.tolist(), lengths.tolist()
+    ([[0, 2], [2, 1]], [1.0, 2.0])
+    """
+    n = len(apart)
+    ends = np.empty((n - 1, 2), dtype=np.intp)
+    lengths = np.empty(n - 1)
+    near = np.full(n, np.inf)
+    to = np.zeros(n, dtype=np.intp)
+    out = np.ones(n, dtype=bool)
+    here = 0
+    for step in range(n - 1):
+        out[here] = False
+        reach = np.maximum(np.maximum(apart[here], core), core[here])
+        closer = out & (reach < near)
+        near[closer], to[closer] = reach[closer], here
+        here = int(np.where(out, near, np.inf).argmin())
+        ends[step], lengths[step] = (to[here], here), near[here]
+    return ends, lengths
 
 
 def _bridges(table: FloatArray, links: IndexArray) -> IndexArray:

@@ -17,7 +17,7 @@ from scipy.stats import multivariate_normal, rankdata
 from subscape.core.types import FloatArray, IndexArray
 
 from .density_tree import best_scale
-from .graph import DensityGraph, density_graph, link_count
+from .graph import DensityGraph, density_graph, highest_hill, link_count
 from .valleys import Valleys
 
 __all__ = ["DensityView", "Place", "density_views", "screened_pairs", "stands_out"]
@@ -146,28 +146,10 @@ def stands_out(points: FloatArray) -> float:
 def _impression(graph: DensityGraph, k: int) -> float:
     field = graph.field(k)
     tops, parts = np.unique(graph.basins(field.values), return_inverse=True)
-    parts = parts.ravel()
-    pairs, levels = graph.passes(parts, field.links)
-    root = list(range(len(tops)))
-    sizes = np.bincount(parts).tolist()
-    sums = np.bincount(parts, weights=field.values).tolist()
-
-    def find(c: int) -> int:
-        while root[c] != c:
-            root[c] = root[root[c]]
-            c = root[c]
-        return c
-
-    best = 0.0
-    for (a, b), level in zip(pairs.tolist(), levels.tolist(), strict=True):
-        one, other = find(a), find(b)
-        if one == other:
-            continue
-        ground = level + field.error
-        best = max(best, min(sums[c] - sizes[c] * ground for c in (one, other)))
-        root[other] = one
-        sizes[one] += sizes[other]
-        sums[one] += sums[other]
+    order = np.argsort(-field.links, kind="stable")
+    best = highest_hill(
+        graph.links, field.links, order, parts.ravel(), field.values, len(tops), field.error
+    )
     return best / graph.n_rows
 
 
