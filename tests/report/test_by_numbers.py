@@ -995,6 +995,15 @@ def test_tiles_of_sizes_and_fitted_tails(tiny):
     both = dataclasses.replace(tiny, views=two, between_views=np.array([[1.0, 0.3], [0.3, 1.0]]))
     tiles = template_context._tiles(both)
     assert tiles[2].figure == "p = 0.009" and tiles[3][:2] == ("–", "stability at least")
+    # The tail that is spoken of is that of the largest p-value.
+    for tables, said in (((20, 200), "3 tables"), ((200, 20), "fitted tail")):
+        views = (
+            dataclasses.replace(view, p_value=0.001, n_tables=tables[0]),
+            dataclasses.replace(view, number=2, p_value=0.009, n_tables=tables[1]),
+        )
+        assert template_context._tiles(dataclasses.replace(both, views=views))[2].remark.startswith(
+            said
+        )
 
 
 def test_what_is_listed_and_counted(tiny):
