@@ -634,6 +634,28 @@ def test_numbers_with_signs_at_them_are_not_used_and_that_is_said(tmp_path, cell
     assert example.replace('""', '"') in note and "in line 2" in note
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [f"{110 + i}/{70 + i % 9}" for i in range(20)],
+        [f"52°{i}'N" for i in range(20)],
+        [f"2023-W{i + 11}" for i in range(20)],
+        [f"{i % 11}-{12 + i % 11}" for i in range(20)],
+    ],
+)
+def test_two_numbers_in_a_cell_are_not_used_and_that_is_said(tmp_path, cells):
+    (note,) = written(tmp_path, cells).unused_numeric_notes
+    assert "20 cells hold two numbers" in note and repr(min(cells)) in note
+
+
+def test_codes_and_levels_of_figures_are_not_called_numbers(tmp_path):
+    few = written(tmp_path, [("20-29", "30-39", "40-49")[i % 3] for i in range(20)])
+    assert not few.unused_numeric_notes and "value" in few.nominal
+    for cell in ("A{}-{}", "{} of {} days late", "no {}/{}"):
+        table = written(tmp_path, [cell.format(100 + i, i % 9) for i in range(20)])
+        assert not table.unused_numeric_notes
+
+
 def written(tmp_path, cells):
     lines = [f"{cell},{i % 7}" for i, cell in enumerate(cells)]
     (tmp_path / "t.csv").write_text("\n".join(["value,b", *lines, ""]), "utf-8")

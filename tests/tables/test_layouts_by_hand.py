@@ -104,25 +104,26 @@ def test_delimiters(text, known):
 
 
 def test_how_well_a_delimiter_fits():
-    assert dialect._score([], ",") == (0.0, 0.0, 0)
-    assert dialect._score([["a"], ["b"]], ",") == (0.0, 0.0, 1)
+    assert dialect._score([], ",") == (0.0, 0.0, 0.0, 0)
+    assert dialect._score([["a"], ["b"]], ",") == (0.0, 0.0, 0.0, 1)
     rows = [["a", "b"], ["1", "2"], ["3 kg", "x"], ["1", "2", "3"]]
-    assert dialect._score(rows, ";") == (0.8, 6 / 9, 2)
+    # Names are not counted.
+    assert dialect._score(rows, ";") == (0.8, 6 / 7, 0.75, 2)
     # 1,5 is a number, but not where the comma delimits.
-    assert dialect._score([["1,5 kg", "x"]], ";") == (1.0, 0.5, 2)
-    assert dialect._score([["1,5 kg", "x"]], ",") == (1.0, 0.0, 2)
+    assert dialect._score([["1,5 kg", "x"]], ";") == (1.0, 0.5, 1.0, 2)
+    assert dialect._score([["1,5 kg", "x"]], ",") == (1.0, 0.0, 1.0, 2)
 
 
 def test_one_column_that_holds_another_delimiter():
     rows = [(1, ["a;b"]), (2, ["1;2"])]
     with pytest.raises(FileFormatError, match="split at every comma, has one column, but each row "
                                               "holds 1 semicolon; say delimiter=';'"):  # fmt: skip
-        dialect.check_single_column(rows, ",", "f")
+        dialect.check_single_column(rows, ",", "f", is_said=False)
     with pytest.raises(FileFormatError, match="holds 2 blanks; say delimiter=' '"):
-        dialect.check_single_column([(1, [" a b c "]), (2, ["1 2 3"])], ",", "f")
+        dialect.check_single_column([(1, [" a b c "]), (2, ["1 2 3"])], ",", "f", is_said=True)
     for fine in ([(1, ["a;b"])], [(1, ["a;b"]), (2, ["1"])], [(1, ["a"]), (2, ["b"])]):
-        dialect.check_single_column(fine, ",", "f")
-    dialect.check_single_column(rows, ";", "f")
+        dialect.check_single_column(fine, ",", "f", is_said=False)
+    dialect.check_single_column(rows, ";", "f", is_said=False)
 
 
 # -- decimal signs --------------------------------------------------------------------------------
@@ -169,9 +170,12 @@ def rows(*texts):
         # Titles: narrow lines, or wide ones with a cell or two.
         (["A table", "a,b,c", "1,2,3", "4,5,6"], (1, False)),
         (["A table,,", "a,b,c", "1,2,3"], (1, False)),
-        (["A,table,", "a,b,c", "1,2,3"], (0, False)),
+        (["A,table,", "a,b,c", "1,2,3"], (1, False)),
         (["A,x,,,,", "a,b,c,d,e,f", "1,2,3,4,5,6"], (1, False)),
-        (["A,x,,,", "a,b,c,d,e", "1,2,3,4,5"], (0, False)),
+        (["A,x,,,", "a,b,c,d,e", "1,2,3,4,5"], (1, False)),
+        (["A,x,y,,", "a,b,c,d,e", "1,2,3,4,5"], (0, False)),
+        (["A,x,,,", "a,a,c,d,e", "1,2,3,4,5"], (0, False)),
+        (["A,x,,,", "a,2,c,d,e", "1,2,3,4,5"], (0, False)),
         (["A,x", "a,b,c,d", "1,2,3,4", "5,6,7,8"], (1, False)),
         (["A,x", "a,b,c", "1,2,3", "4,5,6"], (0, True)),
         (["A,x,y", "a,b,c,d,e", "1,2,3,4,5", "5,6,7,8,9"], (0, False)),
@@ -236,7 +240,7 @@ def found(text, complete=True, **options):
 def test_a_plain_table():
     seen = found("a;b\n1,5;x\n2,5;y\n")
     assert seen[:6] == (";", ",", "utf-8", ["a", "b"], 1, [["1,5", "x"], ["2,5", "y"]])
-    assert seen[6:] == ([], False, False, False, False, 5)
+    assert seen[6:] == ([], False, False, False, False, 5, 0)
 
 
 def test_a_line_that_says_the_delimiter():

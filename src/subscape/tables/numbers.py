@@ -42,6 +42,7 @@ _PLAINER = str.maketrans(
 _MONEY = re.compile(_CURRENCY)
 #: Signs before and behind a number that say something of it: about, less than, uncertain, quoted.
 _MARKS = re.compile(r"^[~≈≃<>≤≥=*'\"\\^†‡\s]+|(?:\s*(?:±|\+/-).*|[*'\"^†‡?!+\s]+)$", re.DOTALL)
+_TWO = re.compile(r"\d{1,4}\D{1,3}\d{1,4}\D{0,2}")
 _DASHED = re.compile(r"(?<=\d)[.,]-{1,2}")
 _PLAIN = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE | re.ASCII
@@ -149,6 +150,16 @@ def is_marked_number(text: str) -> bool:
     bare = _MARKS.sub("", text.translate(_PLAINER).strip())
     token = parse_number(bare) if bare and parse_number(text) is None else None
     return token is not None and any(number_of(token.core, sign) is not None for sign in ".,")
+
+
+def is_two_numbers(text: str) -> bool:
+    """Whether a cell holds two short numbers, with signs between them.
+
+    >>> cells = ("120/80", "52°30'N", "2023-W01", "12-16", "10.0.0.1", "555-123456", "A12-3", "3rd")
+    >>> [is_two_numbers(text) for text in cells]
+    [True, True, True, True, False, False, False, False]
+    """
+    return _TWO.fullmatch(text) is not None
 
 
 def number_of(core: str, decimal: str) -> float | None:

@@ -23,6 +23,7 @@ from .columns import (
     transformed,
 )
 from .dates import compact_days
+from .numbers import ALMOST_ALL, examples, is_two_numbers
 from .parts import ColumnOptions, Parts, Wishes
 from .texts import MARKERS, truth_words, understand
 
@@ -346,6 +347,8 @@ def _settle_text(
         note = settled.column.note or f"{len(words)} spellings of yes and no taken as two levels"
         return settled._replace(column=replace(settled.column, note=note))
     settled = _settle_levels(name, codes, levels, habits)
+    if not found.unused and settled.column.note and settled.column.role in ("ignore", "id"):
+        found = found._replace(unused=_two_numbers(levels, counts))
     if found.unused and not _KEY.fullmatch(name):
         column = replace(settled.column, unused=found.unused)
         if found.culprit and column.role == "id" and not _NAME.fullmatch(name):
@@ -353,6 +356,18 @@ def _settle_text(
             column = replace(column, role="ignore", note="")
         settled = settled._replace(column=column)
     return settled
+
+
+def _two_numbers(levels: Sequence[str], counts: NDArray[Any]) -> str:
+    """Why texts of two numbers each are not used; empty if they are none."""
+    pairs = np.array([is_two_numbers(text) for text in levels])
+    n_cells = int(counts[pairs].sum())
+    if n_cells < ALMOST_ALL * counts.sum():
+        return ""
+    return (
+        f"{count(n_cells, 'cell')} hold two numbers: {examples(list(levels), pairs, counts)}; "
+        "in a column for each they are used"
+    )
 
 
 def _settle_ordered(
