@@ -116,21 +116,6 @@ def test_seeds_of_more_rows_than_are_measured_side_by_side():
     )
 
 
-def test_some_rows_move_the_centres_and_all_go_to_the_nearest():
-    Z, sizes, chances = starts(2, n=400)
-    few = kmeans_labels(Z, sizes, chances, 30, most_rows=150)
-    chosen = np.sort(np.random.default_rng(0).choice(400, 150, replace=False))
-    alone = kmeans_labels(Z[chosen], sizes, chances, 30)
-    np.testing.assert_array_equal(few[:, chosen], alone)
-    for labels, own, k in zip(few, alone, sizes, strict=True):
-        centres = np.array([Z[chosen][own == j].mean(axis=0) for j in range(k)])
-        away = np.square(Z[:, None] - centres).sum(axis=2)
-        np.testing.assert_array_equal(away.argmin(axis=1), labels)
-    whole = kmeans_labels(Z, sizes, chances, 30)
-    np.testing.assert_array_equal(kmeans_labels(Z, sizes, chances, 30, most_rows=400), whole)
-    assert (whole != few).any()
-
-
 def test_along_lines_as_along_each_of_them():
     Z, sizes, _ = starts(4)
     chances = np.random.default_rng(1).random((3, 4, 5))

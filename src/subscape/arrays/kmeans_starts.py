@@ -15,13 +15,7 @@ __all__ = ["kmeans_labels", "labels_along"]
 CELLS_AT_ONCE = 1 << 16
 
 
-def kmeans_labels(
-    Z: FloatArray,
-    sizes: IndexArray,
-    chances: FloatArray,
-    rounds: int,
-    most_rows: int | None = None,
-) -> IntArray:
+def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds: int) -> IntArray:
     """Labels of Lloyd's k-means [1]_, one line per start.
 
     Centres begin in rows drawn by their squared distance from those drawn before (k-means++
@@ -39,9 +33,6 @@ def kmeans_labels(
         Numbers from 0 to 1 that choose the rows.
     rounds : int
         Rounds at most.
-    most_rows : int, optional
-        Of more rows so many, drawn at random, move the centres; all others then go to the nearest.
-        Along a line all rows do.
 
     Returns
     -------
@@ -63,13 +54,7 @@ def kmeans_labels(
     sizes = np.ascontiguousarray(sizes, dtype=np.int64)
     if Z.shape[1] == 1:
         return labels_on_line(Z[:, 0], sizes, seed_rows(Z, sizes, chances), rounds)
-    if most_rows is None or len(Z) <= most_rows:
-        return _settled(Z, sizes, chances, rounds)[0]
-    chosen = np.sort(np.random.default_rng(0).choice(len(Z), most_rows, replace=False))
-    _, centres = _settled(Z[chosen], sizes, chances, rounds)
-    everywhere = _Groups.none(sizes, Z.shape)
-    _step(Z, centres, sizes, np.arange(len(sizes)), everywhere)
-    return everywhere.labels
+    return _settled(Z, sizes, chances, rounds)
 
 
 def labels_along(
@@ -122,10 +107,8 @@ class _Groups(NamedTuple):
         )
 
 
-def _settled(
-    Z: FloatArray, sizes: IntArray, chances: FloatArray, rounds: int
-) -> tuple[IntArray, FloatArray]:
-    """Labels, and the centres of all starts, one start after the other."""
+def _settled(Z: FloatArray, sizes: IntArray, chances: FloatArray, rounds: int) -> IntArray:
+    """Labels, by centres that all starts hold one after the other."""
     rows = seed_rows(Z, sizes, chances)
     centres = Z[np.concatenate([rows[start, :k] for start, k in enumerate(sizes)])]
     groups = _Groups.none(sizes, Z.shape)
@@ -140,7 +123,7 @@ def _settled(
                 break
         move_centres(met, sizes[moving], moving, groups.counts, groups.sums)
         centres[live] = met
-    return groups.labels, centres
+    return groups.labels
 
 
 def _step(

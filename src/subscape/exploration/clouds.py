@@ -34,8 +34,6 @@ from .slices import merged_slices
 #: Starts for every number of clusters, and rounds of k-means.
 STARTS = 3
 ROUNDS = 15
-#: Rows in which k-means looks for its centres; the steps uphill see all.
-MOST_ROWS = 2000
 #: Columns, and principal directions, along which clusters are looked for, and numbers of these.
 MOST_LINES = 6
 ALONG = (2, 3, 4, 5)
@@ -104,7 +102,7 @@ def search_clouds(
     """
     sizes = np.repeat(np.asarray(numbers, dtype=np.int64), STARTS)
     chances = rng.random((len(sizes), int(sizes.max())))
-    labels = kmeans_labels(np.ascontiguousarray(Z), sizes, chances, ROUNDS, MOST_ROWS)
+    labels = kmeans_labels(np.ascontiguousarray(Z), sizes, chances, ROUNDS)
     lines, line_sizes = _along_lines(Z, rng)
     labels = np.vstack([labels, lines, *_middles(Z)])
     sizes = np.concatenate([sizes, line_sizes, [2] * len(MIDDLES)])
