@@ -44,7 +44,17 @@ def kmeans(monkeypatch):
         asked.append((Z, sizes.tolist(), chances, rounds))
         return original(Z, sizes, chances, rounds)
 
+    along = clouds.labels_along
+
+    def run_along(lines, sizes, chances, rounds):
+        asked.extend(
+            (column[:, None], sizes.tolist(), each, rounds)
+            for column, each in zip(lines.T, chances, strict=True)
+        )
+        return along(lines, sizes, chances, rounds)
+
     monkeypatch.setattr(clouds, "kmeans_labels", run)
+    monkeypatch.setattr(clouds, "labels_along", run_along)
     return asked
 
 

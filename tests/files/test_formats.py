@@ -445,7 +445,9 @@ class TestElki:
 
     def test_a_folder_of_other_things(self, tmp_path):
         (tmp_path / "notes.txt").write_text("label\n0\n")
-        with pytest.raises(FileFormatError, match="holds no result of ELKI"):
+        with pytest.raises(
+            FileFormatError, match="holds neither a study nor a result of ELKI; give a file"
+        ):
             read_clusterings(tmp_path)
 
 

@@ -17,6 +17,7 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.leftovers import remove_leftovers
 from subscape.parallel.seeds import seed_sequence
+from subscape.parallel.threads import one_thread
 from subscape.runs.store import Run, RunStore, Task, run_all
 from subscape.tables.table import Table
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
@@ -78,6 +79,8 @@ ROOTS = 3
 FINDERS_PER_VIEW = 2
 #: Views within whose clusters groups are looked for.
 MOST_NESTED = {"quick": 1, "normal": 3, "thorough": 12}
+#: Ideas of a group, as they are called while they are looked for.
+WORDS = {"classes": "classes in levels", "shapes": "groups of any shape"}
 #: Candidates whose rows are put where they are described best.
 MOST_CLIMBED = 12
 
@@ -296,12 +299,14 @@ class Exploration:
         -------
         Study
         """
-        self.search()
-        if self.scorer is self.scorers.directions:
-            self.candidates = climbed(self.candidates, self.scorer, MOST_CLIMBED)
-        self._update("tables without groups, samples of the rows")
-        study = assemble(self, self.tested(self.views()), provisional=False)
-        self._keep(study)
+        # Hundreds of small fits: threads of BLAS would wait for each other most of the time.
+        with one_thread():
+            self.search()
+            if self.scorer is self.scorers.directions:
+                self.candidates = climbed(self.candidates, self.scorer, MOST_CLIMBED)
+            self._update("tables without groups, samples of the rows")
+            study = assemble(self, self.tested(self.views()), provisional=False)
+            self._keep(study)
         return study
 
     def provisional(self) -> Study:
@@ -556,6 +561,7 @@ class Exploration:
                 row_confidence=np.ones(len(self.X)), score=idea.score, gain=idea.score,
                 entropy=float("nan"), basis=np.linalg.qr(idea.basis)[0],
             )  # fmt: skip
+            self.progress.tell(WORDS.get(idea.idea, idea.idea), "samples", 0, len(samples))
             steady = returned(idea, self.X, samples)
             new = AssessedView(view, chance, steady, idea, n_ideas, idea.note)
             outcome = merged_ideas(outcome, new, self.X, few_valued)
@@ -699,7 +705,7 @@ class Exploration:
         n_tables, seed = self.plan.n_null, self.plan.seed
         found = []
         self.ideas = []
-        self.progress.tell("classes in levels", "chance", 0, n_tables)
+        self.progress.tell(WORDS["classes"], "chance", 0, n_tables)
         if can_have_classes(self.searched, self.ready):
             self.ideas.append("classes")
             found.append(find_classes(self.searched, self.ready, n_tables=n_tables, seed=seed))
@@ -711,7 +717,7 @@ class Exploration:
                     n_tables=n_tables,
                     seed=seed,
                     tell=lambda done, most: self.progress.tell(
-                        "groups of any shape", "chance", done, most
+                        WORDS["shapes"], "chance", done, most
                     ),
                     is_known=lambda labels: self._is_told(labels, outcome),
                 )

@@ -330,8 +330,8 @@ def _visited(how: Carried, start: int, stop: int, n_pieces: int, *given: Any) ->
     except MemoryError as error:
         raise MemoryError(
             f"a worker has no memory left for rows {start} to {stop - 1} ({error}); give each "
-            "worker more (dask worker --memory-limit) or fewer threads, and a Dask array or data "
-            "frame smaller chunks"
+            "worker more (its memory_limit) or fewer threads, and a Dask array or data frame "
+            "smaller chunks"
         ) from None
 
 
