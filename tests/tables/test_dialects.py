@@ -654,6 +654,9 @@ def test_codes_and_levels_of_figures_are_not_called_numbers(tmp_path):
     for cell in ("A{}-{}", "{} of {} days late", "no {}/{}"):
         table = written(tmp_path, [cell.format(100 + i, i % 9) for i in range(20)])
         assert not table.unused_numeric_notes
+    # Almost all cells must be such: here four of five are.
+    some = [f"{110 + i}/{70 + i}" if i % 5 else f"word {chr(97 + i)}" for i in range(20)]
+    assert not written(tmp_path, some).unused_numeric_notes
 
 
 def written(tmp_path, cells):
