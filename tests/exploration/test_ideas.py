@@ -11,8 +11,14 @@ from sklearn.metrics import adjusted_rand_score
 
 from subscape.exploration import ideas, shapes
 from subscape.exploration.competition import merged_ideas
-from subscape.exploration.exploration import Exploration
-from subscape.exploration.ideas import as_levels, find_classes, line_view
+from subscape.exploration.exploration import Exploration, explore
+from subscape.exploration.ideas import (
+    as_levels,
+    can_have_shapes,
+    find_classes,
+    line_view,
+    shape_columns,
+)
 from subscape.exploration.preparation import prepare
 from subscape.exploration.study import as_table
 
@@ -223,3 +229,12 @@ def test_a_feature_of_many_levels_is_one_column_that_holds_levels():
     assert job._share_of_levels() == pytest.approx(2 / 6)
     alone = Exploration(as_table(pd.DataFrame(numbers)), effort="quick", progress=False)
     assert alone._share_of_levels() == 0.0
+
+
+def test_yes_and_no_in_one_unit_have_no_shape():
+    """Ten columns of 0 and 1 are taken for one unit; any two of them lie on four points."""
+    X = (np.random.default_rng([79, 9, 69]).random((200, 10)) < 0.5).astype(float)
+    assert not can_have_shapes(prepare(as_table(X)))
+    assert not explore(X, effort="quick", random_state=69, progress=False).significant_views
+    X[:, 3:5] = np.random.default_rng(0).normal(0.5, 0.3, (200, 2)).clip(0)
+    assert shape_columns(prepare(as_table(X))).tolist() == [3, 4]

@@ -85,8 +85,12 @@ def test_when_classes_are_looked_for(monkeypatch, n_rows, n_levelled, n_columns,
      (20, 200, 0, True), (20, 201, 0, False), (20, 201, 1, True)],
 )  # fmt: skip
 def test_when_shapes_are_looked_for(n_rows, n_numbers, n_few, known):
-    ready = ready_of(np.zeros((n_rows, n_numbers)), few_valued=np.arange(n_few))
+    X = np.repeat(np.arange(float(n_rows))[:, None], n_numbers, axis=1)
+    ready = ready_of(X, few_valued=np.arange(n_few))
     assert ideas.can_have_shapes(ready) is known
+    # Of five values a column has no shape, of six it has.
+    assert not ideas.can_have_shapes(ready_of(X % 5, few_valued=np.arange(n_few)))
+    assert ideas.can_have_shapes(ready_of(X % 6, few_valued=np.arange(n_few))) is known
     assert ideas.numbers_of(ready).tolist() == list(range(n_few, n_numbers))
 
 
@@ -179,6 +183,7 @@ def test_classes_of_many_rows(monkeypatch):
 
 
 def shapes_view(monkeypatch, by="valleys", columns=(1,), labels=None):
+    monkeypatch.setattr(ideas, "shape_columns", ideas.numbers_of)
     X = np.random.default_rng(0).normal(size=(30, 4)) * [1, 2, 3, 0]
     ready = ready_of(X, few_valued=np.array([0]))
     labels = np.repeat([4, 2], 15) if labels is None else labels

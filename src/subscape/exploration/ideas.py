@@ -31,7 +31,7 @@ from subscape.validation.valley_lines import split_test
 from .assess import ViewStability
 from .clouds import climb
 from .information import canonical, novelty
-from .preparation import Prepared
+from .preparation import FEW_VALUES, Prepared
 from .separation import GroupingScorer
 from .shapes import MOST_COLUMNS, find_shapes, shapes_again
 
@@ -196,9 +196,22 @@ def numbers_of(ready: Prepared) -> IndexArray:
     return np.setdiff1d(ready.numeric, ready.few_valued)
 
 
+def shape_columns(ready: Prepared) -> IndexArray:
+    """Numbers among which shapes are looked for; none if they are too many.
+
+    Columns in one unit count as numbers even if they are yes and no, but these have no shape: rows
+    lie on each other, and any two such columns have four heaps.
+    """
+    columns = numbers_of(ready)
+    if len(columns) > MOST_COLUMNS:
+        return columns[:0]
+    many = [len(np.unique(ready.X[:, j])) > FEW_VALUES for j in columns]
+    return columns[np.array(many, dtype=bool)]
+
+
 def can_have_shapes(ready: Prepared) -> bool:
     """Whether there are enough numbers for shapes to be looked for."""
-    return len(ready.X) >= FEWEST_ROWS and 2 <= len(numbers_of(ready)) <= MOST_COLUMNS
+    return len(ready.X) >= FEWEST_ROWS and len(shape_columns(ready)) >= 2
 
 
 def shapes_view(
@@ -210,7 +223,7 @@ def shapes_view(
     is_known: Callable[[IntArray], bool] | None = None,
 ) -> IdeaView | None:
     """Groups of any shape among the numbers of a table; None if there are none that are new."""
-    X, columns = ready.X, numbers_of(ready)
+    X, columns = ready.X, shape_columns(ready)
     found = find_shapes(X[:, columns], n_tables=n_tables, seed=seed, tell=tell, is_known=is_known)
     if found.n_groups < 2:
         return None
