@@ -639,7 +639,6 @@ def test_numbers_with_signs_at_them_are_not_used_and_that_is_said(tmp_path, cell
     [
         [f"{110 + i}/{70 + i % 9}" for i in range(20)],
         [f"52°{i}'N" for i in range(20)],
-        [f"2023-W{i + 11}" for i in range(20)],
         [f"{i % 11}-{12 + i % 11}" for i in range(20)],
     ],
 )
@@ -702,14 +701,33 @@ def test_wide_signs_are_signs(tmp_path):
         ([f"2023-{1 + i % 12:02d}" for i in range(20)], "2023-01-01"),
         ([f"{1 + i % 12}/2023" for i in range(20)], "2023-01-01"),
         ([("März 2023", "April 2024")[i % 2] for i in range(20)], "2023-03-01"),
+        ([f"2023-W{1 + i % 4:02d}" for i in range(20)], "2023-01-02"),
+        ([f"2021KW{1 + i}" for i in range(20)], "2021-01-04"),
+        ([f"2023-Q{2 + i % 3}" for i in range(20)], "2023-04-01"),
+        ([f"Q{4 - i % 4} 2023" for i in range(20)], "2023-10-01"),
+        ([f"{3 - i % 3}Q2023" for i in range(20)], "2023-07-01"),
     ],
-    ids=["eight figures", "year-month", "month/year", "names of months"],
-)
+    ids=["eight figures", "year-month", "month/year", "names of months", "weeks", "KW", "quarters",
+         "Q4 first", "3Q"],
+)  # fmt: skip
 def test_dates_without_signs_and_months(tmp_path, cells, first):
     table = written(tmp_path, cells)
     assert table.roles["value"] == "date"
     assert str(table.values("value")[0])[:10] == first
     assert any("column 'value'" in note for note in table.notes)
+
+
+def test_periods_are_called_by_their_names(tmp_path):
+    for cells, said in (
+        ([f"2023-W{1 + i % 4:02d}" for i in range(20)], "weeks, as the day on which they begin"),
+        ([f"2023-Q{1 + i % 4}" for i in range(20)], "quarters, as the day on which they begin"),
+    ):
+        assert any(said in note for note in written(tmp_path, cells).notes)
+    late = [*(f"2021-W{1 + i:02d}" for i in range(52)), "2021-W53"]  # 2021 had 52 weeks
+    (note,) = (n for n in written(tmp_path, late).notes if "weeks" in n)
+    assert "1 cell that is no week taken as missing: '2021-W53'" in note
+    for cells in (["Q1", "Q2", "Q3", "Q4"] * 5, ["W1", "W2"] * 10, ["2023-A1", "2023-A2"] * 10):
+        assert written(tmp_path, cells).roles["value"] == "nominal"
 
 
 def test_eight_figures_that_are_no_days_are_numbers(tmp_path):
@@ -745,3 +763,64 @@ def test_another_delimiter_is_proposed_and_one_that_is_said_is_believed(tmp_path
         Table.read(tmp_path / "t.csv")
     assert len(Table.read(tmp_path / "t.csv", delimiter=":").schema) == 2
     assert len(Table.read(tmp_path / "t.csv", delimiter=",").schema) == 1
+
+
+def joined(tmp_path, row, header="kind,size,when,code", at=(3, 7), n=12, end="\n"):
+    lines = [header]
+    for i in range(n):
+        if i in at:
+            lines.append(header)
+        lines.append(row(i))
+    (tmp_path / "t.csv").write_bytes((end.join(lines) + end).encode())
+    return Table.read(tmp_path / "t.csv")
+
+
+def of_four(i):
+    return f"{'ab'[i % 2]},{i}.5,2023-01-{1 + i:02d},00{100 + i}"
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_header_that_comes_again_is_left_out_and_said(tmp_path, end):
+    table = joined(tmp_path, of_four, end=end)
+    assert table.n_rows == 12
+    assert table.roles == {"kind": "nominal", "size": "numeric", "when": "date", "code": "numeric"}
+    assert table.column("kind").levels == ("a", "b")
+    np.testing.assert_array_equal(table.values("size"), np.arange(12) + 0.5)
+    said = "the names of the columns come again in 2 rows (line 5, 10), left out there"
+    assert said in table.notes
+    assert any("'00100' begins with zeros" in note for note in table.notes)
+    assert not any("no numbers" in note for note in table.notes)
+
+
+def test_a_header_that_comes_again_keeps_the_numbers_of_lines(tmp_path):
+    def row(i):
+        return "a,what,2023-01-30,00999" if i == 11 else of_four(i % 20)
+
+    table = joined(tmp_path, row, n=40)
+    (note,) = (n for n in table.notes if "'size'" in n and "number" in n)
+    assert "'what' in line 15" in note  # twelve rows, and the header three times
+
+
+@pytest.mark.parametrize("first", ["#a remark\n", ""])
+def test_a_header_that_comes_again_in_a_file_read_row_by_row(tmp_path, first):
+    body = "kind,size\n" + "".join(f"{'ab'[i % 2]},{i}\n" for i in range(9))
+    (tmp_path / "t.csv").write_text(body + first + body)
+    table = Table.read(tmp_path / "t.csv")
+    assert table.n_rows == 18 and table.roles == {"kind": "nominal", "size": "numeric"}
+    line = 12 if first else 11
+    assert any(f"come again in 1 row (line {line})" in note for note in table.notes)
+
+
+def test_a_header_that_comes_again_with_an_index(tmp_path):
+    table = joined(tmp_path, lambda i: f"{i},{'ab'[i % 2]},{i}.5", header=",kind,size")
+    assert table.n_rows == 12 and table.column("kind").levels == ("a", "b")
+    assert list(table.roles)[1:] == ["kind", "size"]
+
+
+def test_levels_that_are_names_elsewhere_stay(tmp_path):
+    # The file has no header: its first row holds levels, which come in other rows apart.
+    cells = [("yes", "no")[i % 2] + "," + ("yes", "no")[i // 2 % 2] for i in range(20)]
+    (tmp_path / "t.csv").write_text("\n".join(cells) + "\n")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.n_rows == 19 and not any("come again in" in note for note in table.notes)
+    assert Table.read(tmp_path / "t.csv", header=False).n_rows == 20

@@ -240,7 +240,7 @@ def found(text, complete=True, **options):
 def test_a_plain_table():
     seen = found("a;b\n1,5;x\n2,5;y\n")
     assert seen[:6] == (";", ",", "utf-8", ["a", "b"], 1, [["1,5", "x"], ["2,5", "y"]])
-    assert seen[6:] == ([], False, False, False, False, 5, 0)
+    assert seen[6:] == ([], False, False, False, False, 5, 0, ("a", "b"), frozenset())
 
 
 def test_a_line_that_says_the_delimiter():

@@ -31,6 +31,12 @@ _MONTHLY = re.compile(
     rf"(?P<y>{_YEAR})[-/](?P<m>[01]?[0-9])|(?P<m2>[01]?[0-9])[-/](?P<y2>{_YEAR})|"
     rf"(?P<m3>[^\W\d_]{{3,10}})\.?[\s-]+(?P<y3>{_YEAR})"
 )
+#: Weeks of ISO 8601, and quarters.
+_WEEKLY = re.compile(rf"(?P<y>{_YEAR})[-/ ]?(?:[WK]|[CK]W)(?P<w>[0-5]?[0-9])", re.IGNORECASE)
+_QUARTERLY = re.compile(
+    rf"(?P<y>{_YEAR})[-/ ]?Q(?P<q>[1-4])|(?:Q(?P<q2>[1-4])|(?P<q3>[1-4])Q)[-/ ]*(?P<y2>{_YEAR})",
+    re.IGNORECASE,
+)
 #: 20241231: eight figures that are a day of these years.
 _COMPACT = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", re.ASCII)
 #: As many different whole numbers are days by chance in less than one of a million columns.
@@ -157,23 +163,62 @@ def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days
     return Days(days, good, best if in_figures else "", bool(unlike), short)
 
 
-def read_months(levels: Sequence[str]) -> tuple[FloatArray, BoolArray]:
-    """Months such as 2024-12, 12/2024 or Dec 2024 as the day on which they begin.
+class Periods(NamedTuple):
+    """The texts of a column as months, weeks or quarters.
 
-    >>> read_months(["1970-02", "Feb 1970", "13/1970"])[0]
+    ``values`` are the days on which they begin, in days since 1970-01-01, NaN where a text is no
+    period; ``good`` says which are; ``what`` is their name, such as "months".
+    """
+
+    values: FloatArray
+    good: BoolArray
+    what: str
+
+
+def read_periods(levels: Sequence[str]) -> Periods:
+    """Months such as 2024-12 or Dec 2024, weeks such as 2024-W01, and quarters such as Q1 2024.
+
+    >>> read_periods(["1970-02", "Feb 1970", "13/1970"])[0]
     array([31., 31., nan])
+    >>> read_periods(["1970-W02", "1970-W54"])[0], read_periods(["Q2 1970"])[0]
+    (array([ 4., nan]), array([90.]))
     """
     values = np.full(len(levels), np.nan)
+    seen: dict[str, None] = {}
     for i, text in enumerate(levels):
-        found = _MONTHLY.fullmatch(text)
-        if found is None:
-            continue
-        year = int(found["y"] or found["y2"] or found["y3"])
-        name = (found["m3"] or "").lower()
-        month = _MONTH.get(name, 0) if name else int(found["m"] or found["m2"])
-        if 1 <= month <= 12:
-            values[i] = (datetime(year, month, 1, tzinfo=UTC) - _EPOCH).days
-    return values, ~np.isnan(values)
+        for what, first_day in (("months", _month), ("weeks", _week), ("quarters", _quarter)):
+            day = first_day(text)
+            if day is not None:
+                values[i] = (day.replace(tzinfo=UTC) - _EPOCH).days
+                seen[what] = None
+                break
+    return Periods(values, ~np.isnan(values), " and ".join(seen))
+
+
+def _month(text: str) -> datetime | None:
+    found = _MONTHLY.fullmatch(text)
+    if found is None:
+        return None
+    name = (found["m3"] or "").lower()
+    month = _MONTH.get(name, 0) if name else int(found["m"] or found["m2"])
+    year = int(found["y"] or found["y2"] or found["y3"])
+    return datetime(year, month, 1) if 1 <= month <= 12 else None
+
+
+def _week(text: str) -> datetime | None:
+    found = _WEEKLY.fullmatch(text)
+    try:
+        return found and datetime.fromisocalendar(int(found["y"]), int(found["w"]), 1)
+    except ValueError:  # no such week in that year
+        return None
+
+
+def _quarter(text: str) -> datetime | None:
+    found = _QUARTERLY.fullmatch(text)
+    if found is None:
+        return None
+    quarter = int(found["q"] or found["q2"] or found["q3"])
+    return datetime(int(found["y"] or found["y2"]), 3 * quarter - 2, 1)
 
 
 def compact_days(values: FloatArray) -> FloatArray | None:

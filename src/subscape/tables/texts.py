@@ -13,7 +13,7 @@ import numpy as np
 from subscape.core.errors import count
 from subscape.core.types import BoolArray, FloatArray, IntArray
 
-from .dates import read_dates, read_months, read_times
+from .dates import read_dates, read_periods, read_times
 from .numbers import ALMOST_ALL, MANY, Numbers, examples, is_marked_number, read_numbers
 from .parts import ColumnOptions
 
@@ -132,12 +132,12 @@ def understand(
             said += _lost(texts, ~days.good, sizes, "no dates")
             odd = _first(texts, ~days.good)
             return Meaning("date", spread(days.values), note="; ".join(said), culprit=odd)
-        months, are_months = read_months(texts)
-        if sizes[are_months].sum() >= max(enough * total, 1):
-            said = ["months, as the day on which they begin"]
-            said += _lost(texts, ~are_months, sizes, "no months")
-            odd = _first(texts, ~are_months)
-            return Meaning("date", spread(months), note="; ".join(said), culprit=odd)
+        periods = read_periods(texts)
+        if sizes[periods.good].sum() >= max(enough * total, 1):
+            said = [f"{periods.what}, as the day on which they begin"]
+            said += _lost(texts, ~periods.good, sizes, f"no {periods.what}")
+            odd = _first(texts, ~periods.good)
+            return Meaning("date", spread(periods.values), note="; ".join(said), culprit=odd)
     hours, are_times = read_times(texts)
     if sizes[are_times].sum() >= ALMOST_ALL * total:
         said = ["times, in hours", *_lost(texts, ~are_times, sizes, "no times")]

@@ -86,6 +86,9 @@ def read_delimited(
             break
         for j in too_long:
             numeric[j] = False
+    found, arrays = _without_header(path, found, arrays, limits)
+    if found.again:
+        numeric = guess_types(found, literal)
     if found.encoding in ("cp1252", "latin-1") and options.encoding is None:
         _check_one_encoding(path, found, limits)
     if arrays and "\n" in _last_text(arrays[-1]):
@@ -121,6 +124,49 @@ def guess_types(found: Layout, literal: frozenset[str]) -> list[bool]:
             if numeric[j] and not counts_as_number(cell, found.decimal):
                 numeric[j] = False
     return numeric
+
+
+def _without_header(
+    path: Path, found: Layout, arrays: list[Any], limits: Limits
+) -> tuple[Layout, list[Any]]:
+    """The columns without the rows that are the header once more, as where files were joined.
+
+    Such a row makes a text of every column, and each of its names stands nowhere else in its
+    column: else they are levels, and the file has no header.
+    """
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    names = found.header
+    named = [j for j, name in enumerate(names) if name]
+    if len(named) < 2 or len(names) != len(arrays):
+        return found, arrays
+    again = None
+    for j in named:
+        if arrays[j].type != pa.string():
+            return found, arrays
+        here = np.asarray(pc.equal(pc.utf8_trim_whitespace(arrays[j]), names[j]))
+        if not here.any() or (again is not None and (here != again).any()):
+            return found, arrays
+        again = here
+    if again is None or again.all():
+        return found, arrays
+    kept = pa.array(~again)
+    arrays = [cells.filter(kept) for cells in arrays]
+    rows = [row for row in found.rows if tuple(cell.strip() for cell in row) != names]
+    lines = [
+        line
+        for line, cells in _lines(path, found, limits)
+        if tuple(cell.strip() for cell in cells) == names
+    ]
+    said = ", ".join(map(str, lines[:3])) + (", …" if len(lines) > 3 else "")
+    note = (
+        f"the names of the columns come again in {count(len(lines), 'row')} (line {said}), "
+        "left out there"
+    )
+    found = found._replace(rows=rows, notes=[*found.notes, note], again=frozenset(lines))
+    return found, arrays
 
 
 def _holds_keys(cells: Any) -> bool:
@@ -383,7 +429,8 @@ class LineNumbers:
             self._lines = [
                 line
                 for line, cells in (_lines(path, found, limits) if small else ())
-                if len(cells) == width or not (found.has_comments and cells[0].startswith("#"))
+                if (len(cells) == width or not (found.has_comments and cells[0].startswith("#")))
+                and line not in found.again
             ]
         return f"line {self._lines[row]}" if row < len(self._lines) else f"row {row + 1}"
 

@@ -67,6 +67,10 @@ class Layout(NamedTuple):
         Letters of the longest line that was seen.
     end : int
         The line with which remarks below the table begin; 0 if there are none.
+    header : tuple of str
+        The row of names as it stands in the file, stripped; empty where none does.
+    again : frozenset of int
+        Lines further down in which it stands once more.
     """
 
     delimiter: str
@@ -82,6 +86,8 @@ class Layout(NamedTuple):
     has_comments: bool = False
     longest: int = 0
     end: int = 0
+    header: tuple[str, ...] = ()
+    again: frozenset[int] = frozenset()
 
 
 def _is_data(cell: str, decimal: str) -> bool:
@@ -318,7 +324,7 @@ def layout(
     several = len(names) > 1
     return Layout(
         delimiter, sign, encoding, names, rows[0][0], data[1:], notes,
-        row_names=unnamed and several, **rest,
+        row_names=unnamed and several, header=tuple(raw), **rest,
     )  # fmt: skip
 
 
