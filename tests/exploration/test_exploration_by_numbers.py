@@ -1035,34 +1035,47 @@ def test_of_each_view_the_best_run_and_the_best_of_another_finder_are_repeated()
     )
     other = SimpleNamespace(members=[member("B", 3), member("D", 6), member("E", 7)])
     job = bare(tasks={i: f"task {i}" for i in range(9)})
-    assert job._best_tasks([one, other]) == ["task 1", "task 3", "task 6"]
+    # The best of every view first; a run may stand for several views.
+    assert job._best_tasks([one, other]) == [
+        ("task 1", [one]), ("task 3", [other, one]), ("task 6", [other])
+    ]  # fmt: skip
     assert job._best_tasks([]) == []
 
 
-def test_samples_are_handed_to_every_view(monkeypatch):
-    asked = []
+def test_other_finders_are_asked_on_the_samples_on_which_a_view_did_not_come_back(monkeypatch):
+    asked, done = [], []
 
     def repeated(*given):
         asked.append(given)
-        return [["a", "b"], ["c", "d"]]
+        return [["a", "b", "c"], ["d", "e", "f"]]
+
+    def run(name, tasks):
+        done.append((name, list(tasks)))
+        return list(tasks)
 
     monkeypatch.setattr(exploration, "resampling_tasks", repeated)
     monkeypatch.setattr(exploration, "view_stability", lambda view, samples, Z: (view, samples, Z))
-    back = []
-    monkeypatch.setattr(exploration, "all_came_back", lambda views, runs: list(runs) in back)
-    job = bare(
-        _best_tasks=lambda views: ("best", views), Z="Z",
-        _run=lambda name, tasks: [(name, task) for task in tasks],
-    )  # fmt: skip
-    samples = [[("samples", "a"), ("samples", "b")], [("samples", "c"), ("samples", "d")]]
+    back = []  # a view, and one of the runs of a sample on which it came back
+    monkeypatch.setattr(
+        exploration, "came_back", lambda view, runs: any((view, run) in back for run in runs)
+    )
+    best = [("first of v", ["v"]), ("first of w", ["w"]), ("second of v, w", ["v", "w"])]
+    job = bare(_best_tasks=lambda views: best, Z="Z", _run=run)
+    everything = [["a", "b", "c"], ["d", "e", "f"]]
+    assert job._again(["v", "w"]) == [("v", everything, "Z"), ("w", everything, "Z")]
+    tasks = ["first of v", "first of w", "second of v, w"]
+    assert asked == [(tasks, 60, "quick", 3)]
+    assert done == [("samples", ["a", "d"]), ("samples", ["b", "e"]), ("samples", ["c", "f"])]
+    # On the first sample both views came back, on the second w only, and by the run for v.
+    back += [("v", "a"), ("w", "b"), ("w", "d")]
+    done.clear()
+    samples = [["a", "b"], ["d", "f"]]
     assert job._again(["v", "w"]) == [("v", samples, "Z"), ("w", samples, "Z")]
-    assert asked == [(("best", ["v", "w"]), 60, "quick", 3)]
-    # Where all views came back to the row, no other finder is run on that sample.
-    back.append([("samples", "a")])
-    samples = [[("samples", "a")], [("samples", "c"), ("samples", "d")]]
-    assert job._again(["v"]) == [("v", samples, "Z")]
-    back.append([("samples", "c")])
-    assert job._again(["v"]) == [("v", [[("samples", "a")], [("samples", "c")]], "Z")]
+    assert done == [("samples", ["a", "d"]), ("samples", ["b"]), ("samples", ["f"])]
+    back += [("v", "d"), ("w", "a")]
+    done.clear()
+    assert job._again(["v"])[0][1] == [["a"], ["d"]]
+    assert done == [("samples", ["a", "d"])]
 
 
 def test_a_study_is_kept_where_there_is_a_folder():

@@ -40,6 +40,9 @@ MOST_BOX_ROWS = 1000
 #: Each view is searched again on so many samples, of this share of the rows.
 RESAMPLES = {"quick": 3, "normal": 6, "thorough": 12}
 SAMPLE_SHARE = 0.7
+#: Agreement of a view with what one finder found on a sample, from which another is not asked: it
+#: could add the rest to 1 at most.
+CAME_BACK = 0.95
 
 
 def box_entries(numbers: Sequence[int], n_columns: int = 2) -> list[Entry]:
@@ -281,17 +284,17 @@ def view_stability(
     )
 
 
-def all_came_back(views: Sequence[Consensus], runs: Sequence[Run]) -> bool:
-    """Whether every view was found again to the row on a sample: further runs can't find it better.
+def came_back(view: Consensus, runs: Sequence[Run]) -> bool:
+    """Whether a view was found again on a sample, so that no other finder need be asked.
 
     Parameters
     ----------
-    views : sequence of Consensus
+    view : Consensus
     runs : sequence of Run
         On one sample.
     """
-    found = {canonical(labels).tobytes() for labels in _labels_of(runs)}
-    return all(canonical(view.labels[runs[0].rows]).tobytes() in found for view in views)
+    found = _closest(runs, view) if runs else None
+    return found is not None and _agreement(view.labels[runs[0].rows], found) >= CAME_BACK
 
 
 def _closest(runs: Sequence[Run], view: Consensus) -> IntArray | None:

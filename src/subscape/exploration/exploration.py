@@ -29,7 +29,7 @@ from .assembly import AssessedView, assemble
 from .assess import (
     NullScores,
     ViewStability,
-    all_came_back,
+    came_back,
     best_scores,
     chance_maxima,
     compared_rows,
@@ -824,31 +824,36 @@ class Exploration:
         entries = together_entries(sizes, self.seed, number, self.Z.shape)
         return [self._task(entry) for entry in entries]
 
-    def _best_tasks(self, views: Sequence[Consensus]) -> list[Task]:
-        """The runs behind the views: for each the best, and the best of another finder."""
-        names: dict[str, None] = {}
+    def _best_tasks(self, views: Sequence[Consensus]) -> list[tuple[Task, list[Consensus]]]:
+        """The runs behind the views, and for which: the best of each, then those of other finders."""
+        best: list[list[str]] = []
         for view in views:
-            finders: set[str] = set()
+            by_finder: dict[str, str] = {}
             for member in view.members:
-                if member.finder not in finders and len(finders) < FINDERS_PER_VIEW:
-                    finders.add(member.finder)
-                    names.setdefault(member.run.id)
-        return [self.tasks[name] for name in names]
+                by_finder.setdefault(member.finder, member.run.id)
+            best.append(list(by_finder.values())[:FINDERS_PER_VIEW])
+        asked: dict[str, list[Consensus]] = {}
+        for rank in range(FINDERS_PER_VIEW):
+            for view, names in zip(views, best, strict=True):
+                for name in names[rank : rank + 1]:
+                    asked.setdefault(name, []).append(view)
+        return [(self.tasks[name], theirs) for name, theirs in asked.items()]
 
     def _again(self, views: Sequence[Consensus]) -> list[ViewStability]:
         """How the views come back on samples of the rows."""
+        best = self._best_tasks(views)
         repeated = resampling_tasks(
-            self._best_tasks(views), len(self.X), self.plan.effort, self.plan.seed
+            [task for task, _ in best], len(self.X), self.plan.effort, self.plan.seed
         )
         samples: list[list[Run]] = [[] for _ in repeated]
-        unsettled = list(range(len(repeated)))
-        for tasks in zip(*repeated, strict=True):
-            runs = self._run("samples", [tasks[s] for s in unsettled])
-            for s, run in zip(unsettled, runs, strict=True):
+        for (_, theirs), tasks in zip(best, zip(*repeated, strict=True), strict=True):
+            # Another finder is asked on the samples on which a view did not come back.
+            missing = [
+                s for s, runs in enumerate(samples) if not all(came_back(v, runs) for v in theirs)
+            ]
+            runs = self._run("samples", [tasks[s] for s in missing]) if missing else []
+            for s, run in zip(missing, runs, strict=True):
                 samples[s].append(run)
-            unsettled = [s for s in unsettled if not all_came_back(views, samples[s])]
-            if not unsettled:
-                break
         return [view_stability(view, samples, self.Z) for view in views]
 
     def _keep(self, study: Study) -> None:
