@@ -2,6 +2,7 @@
 
 import csv
 import importlib
+import json
 import os
 import shutil
 import signal
@@ -92,6 +93,17 @@ def test_check_alone_writes_nothing_and_says_how_long_it_takes(run, tmp_path):
     assert result.exit_code == 0, result.output
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
     assert "takes about " in result.output and "--check -o FOLDER" in result.output
+
+
+def test_check_says_which_finders_a_table_does_not_suit(run, tmp_path):
+    write_table(tmp_path / "t.csv", np.random.default_rng(0).normal(size=(40, 101)))
+    result = run("explore", "t.csv", "--check", "--effort", "quick")
+    said = "not run on this table: MineClus (for 2 to 100 columns); P3C (for 2 to 100 columns)"
+    assert said in result.output
+    as_json = json.loads(run("explore", "t.csv", "--check", "--json").stdout)
+    assert as_json["plan"]["not_run"]["P3C"] == "for 2 to 100 columns"
+    write_table(tmp_path / "u.csv", np.random.default_rng(0).normal(size=(40, 3)))
+    assert "not run" not in run("explore", "u.csv", "--check").output
 
 
 def test_groups_that_are_asked_for_and_levels(explored, tmp_path):

@@ -33,6 +33,7 @@ from subscape.exploration.candidates import Candidate
 from subscape.exploration.ideas import IdeaView
 from subscape.exploration.information import redundancy
 from subscape.exploration.parted_tables import PartedTable
+from subscape.exploration.plan import Plan
 from subscape.exploration.preparation import prepare
 from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.views import Consensus
@@ -90,7 +91,7 @@ def small_job(X=None, rows=None, **changes):
     scorer = GroupingScorer(ready.X)
     fields = {
         "table": table, "searched": searched, "rows": rows, "ready": ready, "X": ready.X,
-        "plan": SimpleNamespace(effort="quick", seed=7, n_null=19), "folder": None,
+        "plan": Plan("quick", 7, (0, 0), (), 1, 19), "folder": None,
         "scorer": scorer, "runs": [], "candidates": [], "truth": {}, "ideas": (), "seed": 7,
         "chance": NullMaxima(MAXIMA, MAXIMA), "time": 12.5, "to_come": (),
         "scorers": SimpleNamespace(boxes=None),
@@ -238,7 +239,9 @@ def test_what_is_written_of_the_exploration(job):
         "null_tables": 6, "ideas": "clouds", "source": "",
     }  # fmt: skip
     assert {name: study.settings[name] for name in known} == known
-    assert "to_come" not in study.settings and "library_size" not in study.settings
+    assert not {"to_come", "library_size", "not_run"} & set(study.settings)
+    job.plan = replace(job.plan, not_run=(("P3C", "for few columns"), ("DOC", "for fewer")))
+    assert whole(job).settings["not_run"] == "P3C (for few columns); DOC (for fewer)"
     names, values = study.value_features, study.values
     np.testing.assert_allclose(values, job.table.X[:, [int(n[1]) for n in names]], rtol=1e-6)
 

@@ -69,6 +69,24 @@ def test_the_plan_of_a_table(effort, views, numbers, searches, most, rounds, n_n
     assert all(e.columns == "directions" for e in entries if e.finder == "NrKMeans")
 
 
+def test_finders_that_a_table_does_not_suit_are_named_with_the_reason():
+    assert make_plan(3000, 100, 100).not_run == ()
+    assert make_plan(3001, 100, 100, effort="quick").not_run == ()  # quick has no HDBSCAN anyway
+    squared = "for 3,000 rows at most, because its time grows with their square"
+    plan = make_plan(3001, 100, 100)
+    assert plan.not_run == (("HDBSCAN", squared),)
+    assert plan.not_run_in_words() == f"HDBSCAN ({squared})"
+    assert "HDBSCAN" not in {entry.finder for rung in plan.rungs for entry in rung.entries}
+    wide = make_plan(3001, 101, 101)
+    narrow = "for 2 to 100 columns"
+    assert dict(wide.not_run)["P3C"] == dict(wide.not_run)["DOC"] == narrow
+    assert len(wide.not_run) == 7 and "LAC" not in dict(wide.not_run)  # LAC has a trial for these
+    assert "LAC" in dict(make_plan(3001, 101, 101, effort="quick").not_run)
+    run = {entry.finder for rung in wide.rungs for entry in rung.entries}
+    assert not run & set(dict(wide.not_run))
+    assert wide.not_run_in_words().count("; ") == 6
+
+
 def test_small_tables_are_asked_for_fewer_clusters():
     # Five rows for each cluster.
     assert tried(make_plan(29, 12, 12, effort="quick"), "LAC") == [2, 3, 4, 5]

@@ -17,7 +17,14 @@ def test_distances(seed):
     rows, columns, mean, variance, _ = table(seed)
     expected = (np.square(rows[:, columns] - mean) / variance).sum(axis=1)
     for run in (squared_distances, squared_distances.reference):
-        np.testing.assert_allclose(run(rows, columns, mean, variance), expected, rtol=1e-12)
+        found = run(rows, columns, mean, variance, np.inf)
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        reach = float(np.median(expected))
+        found = run(rows, columns, mean, variance, reach)
+        near = expected <= reach
+        assert 0 < near.sum() < len(near)
+        np.testing.assert_allclose(found[near], expected[near], rtol=1e-12)
+        assert np.isposinf(found[~near]).all()
 
 
 @pytest.mark.parametrize("power", [1, 2])

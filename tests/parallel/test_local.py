@@ -86,6 +86,22 @@ def test_a_call_that_kills_its_process_twice_is_named():
     assert isinstance(caught.value, ValueError)
 
 
+def kind_and_sum(table, _):
+    return type(table).__name__, float(table.sum())
+
+
+def test_tables_reach_workers_as_what_they_are(tmp_path):
+    # Large ones come by a file, and would be read in blocks, as those are that lie in one.
+    table = np.ones((1000, 300))
+    for n_jobs in (1, 2):
+        calls = [(table, i) for i in range(3)]
+        assert list(in_order(kind_and_sum, calls, n_jobs)) == [("ndarray", 300_000.0)] * 3
+    mapped = np.memmap(tmp_path / "table", dtype=float, mode="w+", shape=(1000, 300))
+    mapped[:] = 1.0
+    calls = [(mapped, i) for i in range(3)]
+    assert list(in_order(kind_and_sum, calls, 2)) == [("memmap", 300_000.0)] * 3
+
+
 def test_no_job_at_all_is_started_for_one_call():
     with joblib.parallel_config(backend="loky", n_jobs=2):
         assert dict(finished(os.getpid, [()])) == {0: os.getpid()}

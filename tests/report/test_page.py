@@ -76,6 +76,14 @@ def embedded(page: str) -> dict:
     return json.loads(re.search(r'id="data">(.*?)</script>', page, re.DOTALL)[1])
 
 
+def test_finders_that_were_not_run_are_named_with_the_reason(study, page):
+    assert "Not run on" not in page
+    settings = {**study.settings, "not_run": "P3C (for 2 to 100 columns)"}
+    told = render(dataclasses.replace(study, settings=settings))
+    assert "Not run on a table of this shape: P3C (for 2 to 100 columns).</p>" in told
+    assert told.count("P3C (for") == 1  # and not among the settings
+
+
 @pytest.mark.parametrize("which", ["study", "odd_study", "nothing", "large_study"])
 class TestEveryPage:
     def test_is_well_formed_and_ids_are_unique(self, which, request):

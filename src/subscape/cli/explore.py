@@ -579,6 +579,8 @@ def say_plan(
     for rung in plan.rungs:
         finders = list(dict.fromkeys(entry.finder for entry in rung.entries))
         click.echo(f"  {rung.name}: {', '.join(finders)}")
+    if plan.not_run:
+        click.echo(f"  not run on this table: {plan.not_run_in_words()}")
     click.echo(f"  then the rest without the best ones, {plan.rounds} rounds")
     click.echo(f"  then up to {plan.n_null} tables without groups")
     seconds = rough_seconds(plan.n_runs, plan.n_null, rows, ready.X.shape[1])
@@ -621,6 +623,7 @@ def say_plan_as_json(
             "notes": [as_options(note) for note in (*table.notes, *ready.notes)],
             "plan": {
                 "effort": plan.effort, "runs": plan.n_runs, "null_tables": plan.n_null,
+                "not_run": dict(plan.not_run),
                 "seconds_on_one_core": rough_seconds(plan.n_runs, plan.n_null, rows, width),
             },
             "written": written,

@@ -203,6 +203,7 @@ def _settings(job: Exploration) -> dict[str, Any]:
         "runs": len(job.runs),
         "null_tables": job.plan.n_null if job.chance is None else len(job.chance.maxima),
         "ideas": ", ".join(["clouds", *other, *job.ideas]),
+        **({"not_run": job.plan.not_run_in_words()} if job.plan.not_run else {}),
         "source": str(job.table.source.get("path", "")),
         **{key: job.table.source[key] for key in ("library_size",) if key in job.table.source},
         **({"to_come": job.to_come} if job.to_come else {}),

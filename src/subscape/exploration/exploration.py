@@ -29,8 +29,8 @@ from .assembly import AssessedView, assemble
 from .assess import (
     NullScores,
     ViewStability,
-    came_back,
     best_scores,
+    came_back,
     chance_maxima,
     compared_rows,
     resampling_tasks,
@@ -825,7 +825,7 @@ class Exploration:
         return [self._task(entry) for entry in entries]
 
     def _best_tasks(self, views: Sequence[Consensus]) -> list[tuple[Task, list[Consensus]]]:
-        """The runs behind the views, and for which: the best of each, then those of other finders."""
+        """The runs behind the views, and for which: the best of each, then of other finders."""
         best: list[list[str]] = []
         for view in views:
             by_finder: dict[str, str] = {}

@@ -107,6 +107,9 @@ class Plan:
         searched for another one.
     n_null : int
         Tables without groups, like this one otherwise, to which the results are compared.
+    not_run : tuple of (str, str)
+        Finders that this effort would have, but a table of this shape has not: name, and which
+        tables they are for.
     """
 
     effort: str
@@ -115,11 +118,20 @@ class Plan:
     rungs: tuple[Rung, ...]
     rounds: int
     n_null: int
+    not_run: tuple[tuple[str, str], ...] = ()
 
     @property
     def n_runs(self) -> int:
         """Runs of all rungs."""
         return sum(len(rung.entries) for rung in self.rungs)
+
+    def not_run_in_words(self) -> str:
+        """The finders that are not run, each with the tables that it is for.
+
+        >>> make_plan(5000, 12, 12).not_run_in_words()[:40]
+        'HDBSCAN (for 3,000 rows at most, because'
+        """
+        return "; ".join(f"{name} ({why})" for name, why in self.not_run)
 
     def to_json(self) -> str:
         """The plan as text; equal plans give equal text."""
@@ -186,6 +198,7 @@ def make_plan(
         rungs=tuple(rungs),
         rounds={"quick": 3, "normal": 3, "thorough": 4}[effort],
         n_null={"quick": 20, "normal": 40, "thorough": 99}[effort],
+        not_run=_not_run(shape, effort),
     )
 
 
@@ -238,6 +251,20 @@ def tried_entries(
             for settings in trial.settings(tried, n_rows)
         ]
     return entries
+
+
+def _not_run(shape: tuple[int, int, int], effort: str) -> tuple[tuple[str, str], ...]:
+    n_rows, n_columns, n_numeric = shape
+    run: set[str] = set()
+    others: dict[str, str] = {}
+    for name in RUNGS:
+        for entry, trial in tried_in(name):
+            seen = n_numeric if trial.columns == "numeric" else n_columns
+            if trial.suits(effort, n_rows, seen):
+                run.add(entry.name)
+            elif effort in trial.efforts:
+                others[entry.name] = trial.unsuited(n_rows, seen)
+    return tuple((name, why) for name, why in others.items() if name not in run)
 
 
 def several_views(numbers: Sequence[int]) -> Entry:

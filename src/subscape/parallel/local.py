@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from importlib import import_module
 from typing import Any
 
+import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs
 
 from subscape.core.checks import check_n_jobs
@@ -125,7 +126,7 @@ def _from_processes(
             for i, call in list(waiting.items()):
                 begun.append(i)
                 # Tables are arguments of their own, which processes map instead of copying.
-                yield delayed(_in_worker)(parent, i, function, *call)
+                yield delayed(_in_worker)(parent, i, function, _on_disk(call), *call)
 
         runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         try:
@@ -169,7 +170,7 @@ def _alone(function: Callable[..., Any], call: tuple[Any, ...]) -> Any:
         # With n_jobs=1 joblib would stay in this process.
         with _deaf_workers():
             outcomes = Parallel(n_jobs=2, backend="loky", return_as="generator")(
-                [delayed(_in_worker)(Parent.here(), 0, function, *call)]
+                [delayed(_in_worker)(Parent.here(), 0, function, _on_disk(call), *call)]
             )
         ((_, result),) = outcomes
     except Exception as error:
@@ -183,9 +184,21 @@ def _numbered(i: int, function: Callable[..., Any], *call: Any) -> tuple[int, An
     return i, function(*call)
 
 
-def _in_worker(parent: Parent, i: int, function: Callable[..., Any], *call: Any) -> tuple[int, Any]:
+def _in_worker(
+    parent: Parent, i: int, function: Callable[..., Any], on_disk: Sequence[int], *call: Any
+) -> tuple[int, Any]:
+    """The call, with arrays that only came here by a file as what they were: arrays in memory."""
     end_with(parent)
-    return i, function(*call)
+    parts = [
+        part.view(np.ndarray) if isinstance(part, np.memmap) and place not in on_disk else part
+        for place, part in enumerate(call)
+    ]
+    return i, function(*parts)
+
+
+def _on_disk(call: Sequence[Any]) -> list[int]:
+    """Which arguments are arrays that lie in a file, to be read in blocks."""
+    return [place for place, part in enumerate(call) if isinstance(part, np.memmap)]
 
 
 def _plain(call: tuple[Any, ...]) -> tuple[Any, ...]:

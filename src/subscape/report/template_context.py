@@ -29,7 +29,7 @@ __all__ = ["Card", "Tile", "template_context"]
 #: Columns of the table, results and failures that are listed.
 MOST_COLUMNS, MOST_RESULTS, MOST_FAILURES = 150, 400, 60
 #: Settings that stand in words elsewhere.
-TOLD = ("source",)
+TOLD = ("source", "not_run")
 
 
 class Tile(NamedTuple):
@@ -78,6 +78,7 @@ def template_context(study: Study) -> dict[str, Any]:
         "n_more_columns": max(0, len(study.table_schema) - MOST_COLUMNS),
         "roles": [count(n, f"{role} column") for role, n in roles.items() if role],
         "settings": [(k, v) for k, v in study.settings.items() if k not in TOLD],
+        "not_run": study.settings.get("not_run", ""),
         "methods": methods(study),
         "n_shown": n_shown,
         "fewest": fewest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from .entry import Entry
-from .trial import UNHURRIED, Trial
+from .trial import MOST_ROWS_SQUARED, UNHURRIED, Trial
 
 _baseline = partial(Entry, home="sklearn.cluster", role="baseline", kind="rows")
 
@@ -53,7 +53,7 @@ BASELINES = (
         missing=True, random=False,
         trials=(
             Trial("clouds", 1, UNHURRIED, {"min_cluster_size": _a_fiftieth, "copy": True},
-                  columns="directions"),
+                  columns="directions", most_rows=MOST_ROWS_SQUARED),
         ),
     ),
 )  # fmt: skip

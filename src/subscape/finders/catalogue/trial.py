@@ -78,13 +78,30 @@ class Trial:
         >>> Trial("boxes", width=(2, 100)).suits("quick", 50, 101)
         False
         """
+        return effort in self.efforts and not self.unsuited(n_rows, n_columns)
+
+    def unsuited(self, n_rows: int, n_columns: int) -> str:
+        """For which tables it is, where this is none of them; empty where it is one.
+
+        Parameters
+        ----------
+        n_rows : int
+        n_columns : int
+            Of those that it would see.
+
+        Examples
+        --------
+        >>> Trial("boxes", width=(2, 100)).unsuited(50, 101)
+        'for 2 to 100 columns'
+        >>> Trial("clouds", most_rows=3000).unsuited(5000, 2)
+        'for 3,000 rows at most, because its time grows with their square'
+        """
         narrowest, widest = self.width
-        return (
-            effort in self.efforts
-            and narrowest <= n_columns
-            and (widest is None or n_columns <= widest)
-            and (self.most_rows is None or n_rows <= self.most_rows)
-        )
+        if n_columns < narrowest or (widest is not None and n_columns > widest):
+            return f"for {narrowest} " + (f"to {widest} columns" if widest else "columns or more")
+        if self.most_rows is not None and n_rows > self.most_rows:
+            return f"for {self.most_rows:,} rows at most, because its time grows with their square"
+        return ""
 
     def settings(self, numbers: Sequence[Any], n_rows: int) -> list[dict[str, Any]]:
         """The parameters of each run.

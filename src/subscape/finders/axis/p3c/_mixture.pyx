@@ -7,10 +7,10 @@ from libc.math cimport sqrt
 
 def squared_distances(
     const double[:, :] scaled, const long long[:] features, const double[:] mean,
-    const double[:] variance
+    const double[:] variance, double reach
 ):
     cdef Py_ssize_t n = scaled.shape[0], d = features.shape[0], i, j
-    cdef double away, total
+    cdef double away, total, infinity = np.inf
     found = np.empty(n)
     cdef double[::1] out = found
     cdef double[::1] spread = np.empty(d)
@@ -22,6 +22,10 @@ def squared_distances(
             for j in range(d):
                 away = (scaled[i, features[j]] - mean[j]) / spread[j]
                 total += away * away
+                # Most rows are far away in one of the first features already.
+                if total > reach:
+                    total = infinity
+                    break
             out[i] = total
     return found
 

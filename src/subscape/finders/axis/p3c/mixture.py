@@ -53,8 +53,9 @@ class Mixture(NamedTuple):
         """(n_clusters, n): rows in the ellipsoid that leaves out a fraction alpha of a cluster."""
         inside = np.empty((len(self.features), len(scaled)), dtype=bool)
         for k, features in enumerate(self.features):
-            away = squared_distances(scaled, features, self.means[k], self.variances[k])
-            inside[k] = away <= chdtri(len(features), alpha)
+            reach = float(chdtri(len(features), alpha))
+            away = squared_distances(scaled, features, self.means[k], self.variances[k], reach)
+            inside[k] = away <= reach
         return inside
 
     def select(self, kept: list[int]) -> Mixture:
@@ -72,15 +73,18 @@ class Mixture(NamedTuple):
 
 @compiled("_mixture")
 def squared_distances(
-    scaled: FloatArray, features: IntArray, mean: FloatArray, variance: FloatArray
+    scaled: FloatArray, features: IntArray, mean: FloatArray, variance: FloatArray, reach: float
 ) -> FloatArray:
     """Squared distances of all rows from a mean, in its features and in its spreads.
 
-    >>> row = np.array([[1.0, 9.0, 4.0]])
-    >>> squared_distances(row, np.array([0, 2]), np.zeros(2), np.full(2, 4.0))
-    array([4.25])
+    Infinite beyond ``reach``.
+
+    >>> rows = np.array([[1.0, 9.0, 4.0], [1.0, 9.0, 5.0]])
+    >>> squared_distances(rows, np.array([0, 2]), np.zeros(2), np.full(2, 4.0), 5.0)
+    array([4.25,  inf])
     """
-    return np.asarray(np.square((scaled[:, features] - mean) / np.sqrt(variance)).sum(axis=1))
+    away = np.square((scaled[:, features] - mean) / np.sqrt(variance)).sum(axis=1)
+    return np.where(away <= reach, away, np.inf)
 
 
 @compiled("_mixture")
@@ -206,8 +210,9 @@ class _Expectation:
             # What is left of a cluster that faded away has no logarithm.
             if self.sizes[k] <= self.n_rows * np.finfo(float).tiny:
                 continue
-            away = squared_distances(block, columns, means[k], variances[k])
-            near = away <= chdtri(len(columns), self.alpha)
+            reach = float(chdtri(len(columns), self.alpha))
+            away = squared_distances(block, columns, means[k], variances[k], reach)
+            near = away <= reach
             share = np.log(self.sizes[k] / self.n_rows)
             height = share - 0.5 * np.log(2 * np.pi * variances[k]).sum()
             logs[k, near] = height - 0.5 * away[near]
