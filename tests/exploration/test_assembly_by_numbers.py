@@ -94,7 +94,7 @@ def small_job(X=None, rows=None, **changes):
         "plan": Plan("quick", 7, (0, 0), (), 1, 19), "folder": None,
         "scorer": scorer, "runs": [], "candidates": [], "truth": {}, "ideas": (), "seed": 7,
         "chance": NullMaxima(MAXIMA, MAXIMA), "time": 12.5, "to_come": (),
-        "scorers": SimpleNamespace(boxes=None),
+        "scorers": SimpleNamespace(boxes=None), "compared_pairs": {},
         "journal": SimpleNamespace(decide=lambda what, how: True),
         "compared": scorer, "_in_time": lambda share=1.0: True,
         "_again": lambda views: [

@@ -8,13 +8,12 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from subscape.arrays.numbering import are_few, from_zero
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.exploration import candidates, progress, requested_groups, scorers, views
 from subscape.exploration.candidates import Candidate, Grouped
 from subscape.exploration.information import (
-    _are_few,
-    _from_zero,
     canonical,
     joint_labels,
     novelty,
@@ -22,6 +21,7 @@ from subscape.exploration.information import (
 )
 from subscape.exploration.plan import seed_of
 from subscape.exploration.separation import SLICED
+from subscape.measures import pairwise_distances
 from subscape.parallel.progress import Step
 
 # -- what groups the rows -------------------------------------------------------------------------
@@ -148,6 +148,42 @@ def test_distances_are_between_groupings_of_rows():
     # Whatever features they are in.
     axis = Candidate(run(), 0, clustering(HALVES, masks=np.eye(2, 3, dtype=bool)), HALVES, 1, 1, 0)
     assert candidates.row_distances([made[0], axis])[0, 1] == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_distances_are_clustering_errors_of_the_rows(seed):
+    rng = np.random.default_rng(seed)
+    labels = [rng.integers(-1, k, 40) for k in (2, 3, 5)]
+    made = [candidate(each, 1.0) for each in labels]
+    # Rows in two clusters, and rows that belong to one in part.
+    inside = rng.random((3, 40)) < 0.5
+    shares = rng.random((2, 40)) * 0.5
+    for members in (inside, shares):
+        of_rows = SubspaceClustering(
+            members, np.ones((3, 2) if members is inside else (2, 2), bool)
+        )
+        made.append(Candidate(run(), 0, of_rows, of_rows.labels(), 1, 1, 0))
+    found = candidates.row_distances(made)
+    one_column = [
+        SubspaceClustering(
+            each.clustering.memberships, np.ones((each.clustering.n_clusters, 1), dtype=bool)
+        )
+        for each in made
+    ]
+    np.testing.assert_allclose(found, pairwise_distances(one_column), atol=1e-12)
+
+
+def test_what_was_compared_is_not_compared_again(monkeypatch):
+    made = [candidate(each, 1.0) for each in (HALVES, CROSSED)]
+    known = {}
+    first = candidates.row_distances(made, known)
+    monkeypatch.setattr(candidates, "_error_of_codes", lambda one, other: 0.25)
+    more = [*made, candidate(HALVES.copy(), 1.0)]
+    again = candidates.row_distances(more, known)
+    assert again[0, 1] == first[0, 1] > 0.25
+    assert again[0, 2] == again[2, 1] == 0.25
+    # What is held lives: its number is nobody else's.
+    assert known[id(made[0].clustering), id(made[1].clustering)][0] is made[0].clustering
 
 
 # -- views ----------------------------------------------------------------------------------------
@@ -347,14 +383,14 @@ def test_labels_by_first_appearance():
 
 
 def test_labels_that_can_be_counted():
-    assert _are_few(np.array([0, 3, -1, 2])) and _are_few(np.array([], int))
-    assert not _are_few(np.array([0, 4, -1, 2])) and not _are_few(np.array([0, 1, -2]))
-    assert not _are_few(np.array([0.0, 1.0]))
+    assert are_few(np.array([0, 3, -1, 2])) and are_few(np.array([], int))
+    assert not are_few(np.array([0, 4, -1, 2])) and not are_few(np.array([0, 1, -2]))
+    assert not are_few(np.array([0.0, 1.0]))
     for labels, known in (
         ([3, 1, 1, 3], [1, 0, 0, 1]), ([-1, 2, 0, -1], [0, 2, 1, 0]), ([9, 5, 5], [1, 0, 0]),
         ([0.5, -7.0], [1, 0]), ([], []), ([2, 2, 2], [0, 0, 0]),
     ):  # fmt: skip
-        assert _from_zero(np.array(labels, dtype=float if 0.5 in labels else int)).tolist() == known
+        assert from_zero(np.array(labels, dtype=float if 0.5 in labels else int)).tolist() == known
 
 
 @pytest.mark.parametrize("most", [4096, 15, 16])

@@ -393,44 +393,27 @@ def test_what_is_compared_once_is_known(monkeypatch):
     assert len(np.unique(calls[-1])) == 3
 
 
-def test_merging_goes_on_as_long_as_it_saves(monkeypatch):
-    """Costs by size: five slices of a line, of which those that are next to each other merge."""
-    seen = np.repeat([0.0, 1.0, 2.0, 10.0, 20.0], 20) + np.tile(np.linspace(-0.3, 0.3, 20), 5)
-    monkeypatch.setattr(
-        slices, "separations", lambda Y, labels, k: SimpleNamespace(seen=[seen[:, None]])
-    )
-    labels = np.repeat([0, 1, 2, 3, 4], 20)
-    apart = {}
+def test_merging_is_of_what_is_seen_and_names_nothing_anew_for_nothing(monkeypatch):
+    seen = np.arange(40.0)[:, None]
+    asked = []
+    found = SimpleNamespace(seen=[seen])
+    monkeypatch.setattr(slices, "separations", lambda Y, labels, k: found)
 
-    def cost(points, rows):
-        places = tuple(np.unique(labels[rows]).tolist())
-        apart[places] = len(rows)
-        known = {(0, 1): 60.0, (1, 2): 55.0, (0, 1, 2): 70.0}
-        return 50.0 if len(places) == 1 else known.get(places, 1000.0)
+    def merged(values, labels, n_neighbours, least_spread):
+        asked.append((n_neighbours, least_spread))
+        assert np.array_equal(values, seen)
+        return numbered
 
-    monkeypatch.setattr(slices, "_cost", cost)
+    monkeypatch.setattr(slices, "merged_groups", merged)
     scorer = SimpleNamespace(Y=None)
-    merged = slices._merged_once(scorer, labels)
-    assert len(np.unique(merged)) == 3 and len(np.unique(merged[:60])) == 1
-    assert sorted(np.unique(merged).tolist()) == [0, 1, 2]
-    assert (1, 2) in apart and (0, 1, 2) in apart
-    # What two numbers in the place of one cost counts as saved, too.
-    told = slices._told(20, 20, 100)
-    for saved, n_left in ((-0.1, 5), (0.1, 4)):
-        together = 100.0 + told - saved
-
-        def just(points, rows, together=together):
-            places = tuple(np.unique(labels[rows]).tolist())
-            if len(places) == 1:
-                return 50.0
-            return together if places == (3, 4) else 1000.0
-
-        monkeypatch.setattr(slices, "_cost", just)
-        found = slices._merged_once(scorer, labels)
-        assert len(np.unique(found)) == n_left
-        assert (found is labels) is (n_left == 5)
-    two = np.repeat([0, 1], 50)
-    assert slices._merged_once(scorer, two) is two
+    three = np.arange(40) % 3
+    numbered = np.minimum(three, 1)
+    assert slices._merged_once(scorer, three) is numbered
+    numbered = 2 - three  # as many groups: none was merged
+    assert slices._merged_once(scorer, three) is three
+    assert asked == [(4, 0.02)] * 2
+    two = np.arange(40) % 2
+    assert slices._merged_once(scorer, two) is two and len(asked) == 2
 
 
 # -- the choice of views --------------------------------------------------------------------------

@@ -33,7 +33,8 @@ def bare(**attributes):
     known = {
         "time": None, "began": 0.0, "n_jobs": 2, "given": {}, "truth": {}, "seed": 3,
         "rows": np.arange(60), "X": X, "Z": X, "runs": [], "tasks": {}, "candidates": [],
-        "_known": (None, [], []), "_agreed": {}, "chance": None, "_comparing": None,
+        "_known": (None, [], []), "_agreed": {}, "compared_pairs": {},
+        "chance": None, "_comparing": None,
         "_reached": None,
         "ideas": [], "_on_update": None, "to_come": "", "folder": None, "store": None,
         "journal": Journal(None), "plan": Plan("quick", 3, (60, 4), (), 2, 20),
@@ -290,7 +291,7 @@ def test_views_are_made_once_of_the_candidates(monkeypatch):
     asked = []
     a, b, c = (SimpleNamespace(labels=np.arange(60) % k) for k in (2, 3, 4))
     made = {0: a, 1: b, 2: c}
-    monkeypatch.setattr(exploration, "row_distances", lambda candidates: ("far", candidates))
+    monkeypatch.setattr(exploration, "row_distances", lambda found, _: ("far", found))
     monkeypatch.setattr(
         exploration, "group", lambda candidates, far: asked.append(far) or [[0], [1], [2]]
     )
@@ -438,6 +439,13 @@ def test_several_views_at_once_have_the_sizes_found():
 
     assert job._together(1) == together_entries([4, 3, 2], 3, 1, (600, 7))
     assert job.journal.decide("sizes for together 2", None) == [4, 3, 2]
+    # What was asked for before is not asked for again.
+    asked = job._together(1)[0]
+    job.tasks = {
+        "cloud": SimpleNamespace(finder=SimpleNamespace(n_clusters=4)),
+        "views": SimpleNamespace(finder=asked.make()),
+    }
+    assert job._together(1) == together_entries([4, 3, 2], 3, 1, (600, 7))[1:]
 
 
 # -- chance ---------------------------------------------------------------------------------------

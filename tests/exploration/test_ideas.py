@@ -1,6 +1,6 @@
 """Other ideas of a group: a valley along a line, and classes among numbers with long tails."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -105,21 +105,34 @@ def test_one_column_that_dwarfs_all_others_is_no_common_unit():
     )
 
 
+def by_both(monkeypatch, by_valleys, by_gaps, p_valley=1e-6, p_gap=1e-6):
+    """What is chosen of groups by valleys and by gaps."""
+    monkeypatch.setattr(shapes, "_by_gaps", lambda points: by_gaps)
+    place = SimpleNamespace(basis=np.eye(2), columns=(0, 1))
+    view = SimpleNamespace(place=place, labels=by_valleys)
+    table = np.random.default_rng(0).normal(size=(90, 2))
+    options = shapes._options(table, shapes.ShapeScores(1.0, 1.0, view, np.eye(2)))
+    assert [(one.by, one.p_value) for one in options] == [("valleys", 1.0), ("gaps", 1.0)]
+    options = [replace(one, p_value=p) for one, p in zip(options, (p_valley, p_gap), strict=True)]
+    return shapes._chosen(table, options, np.random.default_rng(0)).by
+
+
 def test_sure_valleys_may_part_what_sure_gaps_leave_together(monkeypatch):
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(90, 2))
     three, two = np.repeat([0, 1, 2], 30), np.repeat([0, 1], [60, 30])
     crossed = np.tile([0, 1, 2], 30)
-    monkeypatch.setattr(shapes, "_by_gaps", lambda points: two)
     monkeypatch.setattr(shapes, "_returns", lambda table, one, rng: float(one.by == "gaps"))
-    for labels, by in ((three, "valleys"), (crossed, "gaps"), (two[::-1], "gaps")):
-        place = SimpleNamespace(basis=np.eye(2), columns=(0, 1))
-        view = SimpleNamespace(place=place, labels=labels)
-        best = shapes.ShapeScores(valley=1.0, gap=1.0, view=view, place=np.eye(2))
-        assert shapes._chosen(table, best, 1e-6, 1e-6, rng).by == by
+    assert by_both(monkeypatch, three, two) == "valleys"
+    assert by_both(monkeypatch, crossed, two) == "gaps"
+    assert by_both(monkeypatch, two[::-1], two) == "gaps"
     # What is not sure parts nothing.
-    best = shapes.ShapeScores(1.0, 1.0, SimpleNamespace(place=place, labels=three), np.eye(2))
-    assert shapes._chosen(table, best, 0.2, 1e-6, rng).by == "gaps"
+    assert by_both(monkeypatch, three, two, p_valley=0.2) == "gaps"
+
+
+def test_the_same_groups_by_valleys_and_gaps_are_not_asked_on_samples(monkeypatch):
+    two = np.repeat([0, 1], [60, 30])
+    monkeypatch.setattr(shapes, "_returns", None)
+    assert by_both(monkeypatch, 1 - two, two, 1e-5, 1e-4) == "valleys"
+    assert by_both(monkeypatch, 1 - two, two, 1e-4, 1e-5) == "gaps"
 
 
 def test_halves_of_a_shell_are_not_parted_by_valleys():
@@ -207,14 +220,10 @@ def test_groups_that_lie_apart_go_before_clouds_that_cut_them(idea, p_new, p_clo
 
 
 def test_of_valleys_and_gaps_that_come_back_alike_the_surer_ones_count(monkeypatch):
-    rng = np.random.default_rng(0)
-    table = np.column_stack([np.repeat([0.0, 30.0], 60), np.zeros(120)]) + rng.normal(size=(120, 2))
-    best = shapes.search_shapes(shapes.standardised(table))
-    assert best.view is not None and best.gap > 0
+    two = np.repeat([0, 1], [60, 30])
     monkeypatch.setattr(shapes, "_returns", lambda *args: 1.0)
-    seen = shapes.standardised(table)
-    assert shapes._chosen(seen, best, 1e-3, 1e-6, rng).by == "gaps"
-    assert shapes._chosen(seen, best, 1e-6, 1e-3, rng).by == "valleys"
+    assert by_both(monkeypatch, two[::-1], two, 1e-3, 1e-6) == "gaps"
+    assert by_both(monkeypatch, two[::-1], two, 1e-6, 1e-3) == "valleys"
 
 
 def test_a_feature_of_many_levels_is_one_column_that_holds_levels():

@@ -163,6 +163,11 @@ def together(sizes, shape):
     return [tuple(e.parameters["n_clusters"][:-1]) for e in together_entries(sizes, 2, 1, shape)]
 
 
+def test_what_was_asked_before_is_not_asked_again():
+    entries = together_entries([4], 2, 1, (300, 9), {(4, 3), (9, 9)})
+    assert [e.parameters["n_clusters"] for e in entries] == [[4, 2, 1], [2, 2, 1]]
+
+
 def test_searches_of_several_views_at_once():
     assert together([4], (300, 9)) == [(4, 2), (4, 3), (2, 2)]
     # One more cluster in one view, and one view that is two.

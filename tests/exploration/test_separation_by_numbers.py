@@ -31,10 +31,7 @@ from subscape.exploration.separation import (
 )
 from subscape.exploration.slices import (
     _length,
-    _moments,
-    _near,
     _rough_length,
-    _told,
     is_sliced,
     merged_slices,
 )
@@ -302,11 +299,6 @@ def test_what_is_left_has_nothing_of_what_was_taken_out():
 # -- slices ---------------------------------------------------------------------------------------
 
 
-def test_nats_of_two_numbers_in_the_place_of_one():
-    known = -(30 * np.log(0.3) + 70 * np.log(0.7)) + 0.5 * np.log(500)
-    assert _told(30, 70, 500) == pytest.approx(known)
-
-
 def test_lengths_of_clouds():
     rng = np.random.default_rng(0)
     labels = np.repeat([0, 1, 2], [20, 30, 50])
@@ -325,27 +317,6 @@ def test_lengths_of_clouds():
     # With parameters: of the shares, and of the clouds themselves.
     whole = sum(slices._cost(seen, np.flatnonzero(labels == k)) for k in range(3))
     assert _length(seen, labels) == pytest.approx(numbers + np.log(100) + whole)
-
-
-def test_neighbours_are_near_in_their_own_spreads():
-    # Six clusters on a line: four nearest of each; distances in units of both spreads.
-    rng = np.random.default_rng(0)
-    places = [0.0, 2.0, 5.0, 9.0, 14.0, 20.0]
-    spreads = [1.0, 1.0, 1.0, 1.0, 1.0, 9.0]
-    pairs = zip(places, spreads, strict=True)
-    seen = np.concatenate([place + spread * rng.normal(size=(40, 1)) for place, spread in pairs])
-    parts = {10 + k: np.arange(40 * k, 40 * k + 40) for k in range(6)}
-    known = set()
-    for i, a in parts.items():
-        away = {}
-        for j, b in parts.items():
-            if i != j:
-                gap = seen[a].mean() - seen[b].mean()
-                away[j] = gap**2 / (seen[a].var() + seen[b].var() + 0.02**2)
-        known |= {tuple(sorted((i, j))) for j in sorted(away, key=away.get)[:4]}
-    lies = {k: _moments(seen[rows]) for k, rows in parts.items()}
-    assert _near(lies) == sorted(known)
-    assert len(_near({k: lies[k] for k in (10, 11, 12)})) == 3
 
 
 def test_slices_are_merged_and_clouds_are_not():

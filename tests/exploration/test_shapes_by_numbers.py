@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -290,7 +291,11 @@ def chosen(monkeypatch, p_valley, p_gap, *, valley=1.0, gap=1.0, by_valleys=None
     seen = view(labels=two if by_valleys is None else by_valleys) if with_view else None
     where = np.eye(3)[:, [0, 2]] if with_place else None
     best = scores(valley, gap, seen, where)
-    found = shapes._chosen(table, best, p_valley, p_gap, None, "chance")
+    p_values = {"valleys": p_valley, "gaps": p_gap}
+    options = shapes._options(table, best)
+    assert [one.p_value for one in options] == [1.0] * len(options)
+    options = [replace(one, p_value=min(1.0, 2 * p_values[one.by])) for one in options]
+    found = shapes._chosen(table, options, None, "chance")
     if asked:
         assert asked == [(table[:, :2].tolist(), "gaps", "valleys", "chance")]
     return found
@@ -315,7 +320,7 @@ def test_valleys_or_gaps(monkeypatch):
     # A sure one of one group is none.
     one = np.zeros(60, int)
     assert chosen(monkeypatch, 1e-4, 1e-3, by_valleys=one).by == "gaps"
-    nothing = chosen(monkeypatch, 0.1, 0.9, with_view=False, with_place=False)
+    nothing = chosen(monkeypatch, 1.0, 0.9, with_view=False, with_place=False)
     assert (nothing.by, nothing.score, nothing.p_value) == ("valleys", 0.0, 1.0)
     assert nothing.labels.tolist() == [0] * 60 and nothing.columns == ()
     np.testing.assert_array_equal(nothing.basis, np.eye(3)[:, :2])
@@ -327,7 +332,20 @@ def test_valleys_or_gaps(monkeypatch):
      (0.004, 0.00501, "valleys")],
 )  # fmt: skip
 def test_of_two_that_are_sure_the_one_that_comes_back_better(monkeypatch, p_valley, p_gap, by):
-    assert chosen(monkeypatch, p_valley, p_gap, returns={"valleys": 0.5, "gaps": 0.9}).by == by
+    other = np.arange(60) % 2
+    returns = {"valleys": 0.5, "gaps": 0.9}
+    assert chosen(monkeypatch, p_valley, p_gap, by_valleys=other, returns=returns).by == by
+
+
+@pytest.mark.parametrize(
+    ("p_valley", "p_gap", "by"), [(1e-3, 2e-3, "valleys"), (2e-3, 1e-3, "gaps")]
+)
+def test_of_the_same_groups_the_surer_without_samples(monkeypatch, p_valley, p_gap, by):
+    back = {"valleys": 0.1, "gaps": 0.9} if by == "valleys" else {"valleys": 0.9, "gaps": 0.1}
+    same = np.repeat([1, 0], 30)
+    assert chosen(monkeypatch, p_valley, p_gap, by_valleys=same, returns=back).by == by
+    same[0] = 0
+    assert chosen(monkeypatch, p_valley, p_gap, by_valleys=same, returns=back).by != by
 
 
 def test_as_steady_to_one_digit_more_groups_count(monkeypatch):
@@ -345,9 +363,11 @@ def test_valleys_that_part_groups_of_gaps_once_more(monkeypatch):
     def by(**more):
         return chosen(monkeypatch, 1e-3, 1e-3, returns=back, **more).by
 
+    other = np.repeat([0, 1], [29, 31])
+
     assert by(by_valleys=three) == "valleys"
     assert by(by_valleys=three, more=False) == "gaps"
-    assert by() == "gaps"  # as many groups
+    assert by(by_valleys=other) == "gaps"  # as many groups
     # They must tell nine tenths of what those by gaps do.
     from sklearn.metrics import homogeneity_score
 
@@ -431,7 +451,8 @@ def test_rows_that_are_searched_and_those_that_are_not():
 
 def test_what_is_told_already_is_not_tested(monkeypatch):
     X = np.random.default_rng(0).normal(size=(60, 3)) * [1, 5, 9]
-    best = scores(1.0, 2.0, view(), np.eye(3))
+    best = scores(1.0, 2.0, view(labels=np.repeat([0, 1], 30)), np.eye(3))
+    monkeypatch.setattr(shapes, "_by_gaps", lambda points: np.repeat([0, 1, 2], 20))
     searched = []
 
     def search(table):
@@ -441,11 +462,9 @@ def test_what_is_told_already_is_not_tested(monkeypatch):
     monkeypatch.setattr(shapes, "search_shapes", search)
     calls = []
 
-    def chosen(table, own, p_valley, p_gap, rng, chance=()):
-        calls.append((p_valley, p_gap, chance))
-        by = "valleys" if p_valley < p_gap else "gaps"
-        labels = np.arange(60) % (2 if by == "valleys" else 3)
-        return Shapes(labels, by, np.eye(3), (0, 1), 4.0, 0.25)
+    def chosen(table, options, rng, chance=()):
+        calls.append(([(one.by, one.p_value) for one in options], chance))
+        return Shapes(np.arange(60) % 3, "gaps", np.eye(3), (0, 1), 4.0, 0.25)
 
     monkeypatch.setattr(shapes, "_chosen", chosen)
     maxima = {"unimodal": ([0.1, 0.2], [0.3, 0.4]), "curve": ([0.5], [0.6])}
@@ -456,7 +475,7 @@ def test_what_is_told_already_is_not_tested(monkeypatch):
         return maxima
 
     monkeypatch.setattr(shapes, "_null_scores", null)
-    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (0.2, 0.1))
+    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (0.2, 0.6))
     known = []
 
     def is_known(labels):
@@ -467,7 +486,7 @@ def test_what_is_told_already_is_not_tested(monkeypatch):
     found = shapes.find_shapes(X, seed=3, is_known=is_known)
     assert (found.p_value, found.score, found.n_groups, found.columns) == (1.0, 0.0, 1, ())
     assert found.by == "valleys" and found.labels.tolist() == [0] * 60 and not asked
-    assert known == [2, 3] and calls == [(0.0, 1.0, ()), (1.0, 0.0, ())]
+    assert known == [2, 3] and not calls
     np.testing.assert_allclose(searched[0], (X - X.mean(axis=0)) / X.std(axis=0))
     for first in (False, True):
         answers = [first, not first]
@@ -477,12 +496,14 @@ def test_what_is_told_already_is_not_tested(monkeypatch):
         found = shapes.find_shapes(X, n_tables=7, seed=3, tell="tell", is_known=is_known)
         assert (found.by, found.p_value, found.score) == ("gaps", 0.25, 4.0)
         assert found.maxima == {"unimodal": (0.3, 0.4), "curve": (0.6,)}
-        assert calls[-1] == (0.2, 0.1, [[0.1, 0.2], [0.5]])
+        assert calls == [([("valleys", 0.4), ("gaps", 1.0)], [[0.1, 0.2], [0.5]])]
         np.testing.assert_allclose(asked[0][0], searched[0])
         assert asked[0][1:] == (best, 7, 3, "tell")
     shapes.find_shapes(X)
     assert asked[-1][2:] == (40, 0, None)
-    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (0.1, 0.2))
+    options = shapes._options(X, best)
+    monkeypatch.setattr(shapes, "_chosen", lambda table, options, *given: options[0])
+    assert options[0].by == "valleys"
     assert shapes.find_shapes(X).maxima == {"unimodal": (0.1, 0.2), "curve": (0.5,)}
 
 

@@ -5,8 +5,10 @@ import pytest
 
 from subscape.finders.density.graph import (
     connected_parts,
+    distinct_links,
     highest_hill,
     highest_levels,
+    hills_climbed,
     shortest_tree,
     ties_spread,
 )
@@ -153,3 +155,41 @@ def test_ties_are_spread_over_their_step(seed):
         edge = value in values[[0, -1]]
         assert (moved == value).all() if number == 1 else np.ptp(moved) > 0
         assert edge or np.abs(moved - value).max() <= max(np.diff(values).max() / 2, others / 2)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_links_are_those_of_either_row_each_once(seed):
+    rng = np.random.default_rng(seed)
+    n, n_near = int(rng.integers(4, 40)), 3
+    near = np.array([rng.permutation(np.delete(np.arange(n), i))[:n_near] for i in range(n)])
+    apart = rng.random((n, n))
+    apart = apart + apart.T
+    distances = np.take_along_axis(apart, near, axis=1)
+    known = sorted({(min(i, j), max(i, j)) for i in range(n) for j in near[i].tolist()})
+    for run in (distinct_links, distinct_links.reference):
+        links, lengths = run(near, distances, n_near)
+        assert [tuple(each) for each in links.tolist()] == known
+        np.testing.assert_array_equal(lengths, apart[links[:, 0], links[:, 1]])
+
+
+@pytest.mark.parametrize("digits", [0, 1, 9])
+def test_rows_climb_to_the_top_that_steps_lead_to(digits):
+    rng = np.random.default_rng(digits)
+    n = 60
+    links = np.unique(np.sort(rng.integers(0, n, (150, 2)), axis=1), axis=0)
+    links = links[links[:, 0] < links[:, 1]]
+    values = rng.normal(size=n).round(digits)
+    linked = {i: [i] for i in range(n)}
+    for a, b in links.tolist():
+        linked[a].append(b)
+        linked[b].append(a)
+
+    def top(i):
+        highest = max(linked[i], key=lambda j: (values[j], j))
+        return i if highest == i else top(highest)
+
+    known = [top(i) for i in range(n)]
+    for run in (hills_climbed, hills_climbed.reference):
+        tops, parts = run(links, values)
+        assert tops.tolist() == sorted(set(known))
+        assert tops[parts].tolist() == known

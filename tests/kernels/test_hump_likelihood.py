@@ -7,7 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from subscape.validation.hump_likelihood import description_length, hump_log_likelihood
+from subscape.validation.hump_likelihood import (
+    _next_to,
+    _parted,
+    description_length,
+    hump_log_likelihood,
+    merged_groups,
+)
 
 
 @given(st.integers(0, 10**6), st.integers(5, 80), st.integers(1, 9), st.floats(0, 3))
@@ -82,3 +88,91 @@ def test_two_far_groups_cost_more_as_one():
     one, two = rng.normal(size=(100, 2)), rng.normal(size=(100, 2)) + 9
     apart = description_length(one, 0.02) + description_length(two, 0.02) + 200 * np.log(2)
     assert description_length(np.r_[one, two], 0.02) > apart + 50
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(1, 5), st.integers(1, 3))
+def test_both_kernels_merge_the_same_groups(seed, n_groups, d, n_centres):
+    rng = np.random.default_rng(seed)
+    centres = 4 * rng.normal(size=(n_centres, d))
+    labels = np.r_[np.arange(n_groups), rng.integers(0, n_groups, 20 * n_groups)]
+    values = centres[labels % n_centres] + rng.normal(size=(len(labels), d))
+    fast = merged_groups(values, labels, 3, 0.02)
+    np.testing.assert_array_equal(fast, merged_groups.reference(values, labels, 3, 0.02))
+    # No group is torn, and two are left.
+    assert len(set(zip(labels.tolist(), fast.tolist(), strict=True))) == n_groups
+    assert 2 <= fast.max() + 1 <= n_groups
+
+
+def test_every_merger_makes_the_rows_cheaper():
+    rng = np.random.default_rng(3)
+    clouds = rng.normal(size=(240, 2)) + np.repeat([[0.0, 0], [9, 0], [0, 9]], 80, axis=0)
+    sliced = 2 * np.repeat([0, 1, 2], 80) + (clouds[:, 1] > np.repeat([0, 0, 9], 80))
+    labels = np.unique(sliced, return_inverse=True)[1]
+    merged = merged_groups(clouds, labels, 4, 0.02)
+    assert len(np.unique(labels)) > 3
+    assert len(set(zip(merged.tolist(), np.repeat([0, 1, 2], 80).tolist(), strict=True))) == 3
+
+    def nats(groups):
+        sizes = np.bincount(groups)
+        parts = [description_length(clouds[groups == k], 0.02) for k in range(len(sizes))]
+        shares = -(sizes * np.log(sizes / len(groups))).sum()
+        return sum(parts) + shares + 0.5 * (len(sizes) - 1) * np.log(len(groups))
+
+    assert nats(merged) < nats(labels)
+
+
+def test_the_first_of_merged_groups_gives_the_place():
+    rows = np.r_[np.linspace(50, 51, 40), np.linspace(0, 1, 40), np.linspace(51, 52, 40)][:, None]
+    assert (
+        merged_groups(rows, np.repeat([0, 1, 2], 40), 2, 0.02).tolist()
+        == [0] * 40 + [1] * 40 + [0] * 40
+    )
+
+
+def test_nats_of_two_numbers_in_the_place_of_one():
+    known = -(30 * np.log(0.3) + 70 * np.log(0.7)) + 0.5 * np.log(500)
+    assert _parted(30, 70, 500) == pytest.approx(known)
+
+
+@pytest.mark.parametrize("kernel", [merged_groups, merged_groups.reference])
+@pytest.mark.parametrize("seed", range(12))
+def test_groups_are_merged_if_one_density_is_cheaper(kernel, seed):
+    """Two groups as near as the price of the second one, beside a third far away."""
+    rng = np.random.default_rng(seed)
+    gap = np.linspace(0.5, 8.5, 12)[seed]
+    rows = rng.normal(size=(90, 1)) + np.repeat([[0.0], [gap], [50.0]], 30, axis=0)
+    labels = np.repeat([0, 1, 2], 30)
+    parts = [description_length(rows[labels == k], 0.02) for k in (0, 1)]
+    saved = sum(parts) + 60 * np.log(2) + 0.5 * np.log(90) - description_length(rows[:60], 0.02)
+    merged = kernel(rows, labels, 1, 0.02)
+    assert merged.tolist() == ([0] * 60 + [1] * 30 if saved > 0 else labels.tolist())
+    assert abs(saved) > 1e-6
+
+
+def test_both_sides_of_the_price_were_seen():
+    n_merged = 0
+    for seed, gap in enumerate(np.linspace(0.5, 8.5, 12)):
+        rows = np.random.default_rng(seed).normal(size=(90, 1))
+        rows += np.repeat([[0.0], [gap], [50.0]], 30, axis=0)
+        n_merged += merged_groups(rows, np.repeat([0, 1, 2], 30), 1, 0.02).max() == 1
+    assert 0 < n_merged < 12
+
+
+def test_neighbours_are_near_in_their_own_spreads():
+    # Six clusters on a line: four nearest of each; distances in units of both spreads.
+    rng = np.random.default_rng(0)
+    places = [0.0, 2.0, 5.0, 9.0, 14.0, 20.0]
+    spreads = [1.0, 1.0, 1.0, 1.0, 1.0, 9.0]
+    pairs = zip(places, spreads, strict=True)
+    seen = np.concatenate([place + spread * rng.normal(size=(40, 1)) for place, spread in pairs])
+    parts = {10 + k: np.arange(40 * k, 40 * k + 40) for k in range(6)}
+    known = set()
+    for i, a in parts.items():
+        away = {}
+        for j, b in parts.items():
+            if i != j:
+                gap = seen[a].mean() - seen[b].mean()
+                away[j] = gap**2 / (seen[a].var() + seen[b].var() + 0.02**2)
+        known |= {tuple(sorted((i, j))) for j in sorted(away, key=away.get)[:4]}
+    assert _next_to(seen, parts, 4, 0.02) == sorted(known)
+    assert len(_next_to(seen, {k: parts[k] for k in (10, 11, 12)}, 4, 0.02)) == 3

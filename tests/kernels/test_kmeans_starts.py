@@ -76,7 +76,6 @@ def test_twins_agree(seed):
         labels_on_line(column, sizes, rows, 30), labels_on_line.reference(column, sizes, rows, 30)
     )
     centres = Z[np.concatenate([rows[1, :3], rows[3, :5]])]
-    half = 0.5 * np.square(centres).sum(axis=1)
     ends, chosen = np.array([3, 8]), np.array([1, 3])
     results = []
     for run in (move_rows, move_rows.reference):
@@ -87,7 +86,7 @@ def test_twins_agree(seed):
         sums = np.zeros((4, 5, 3))
         sums[3, 4] = Z[30:].sum(axis=0)
         block = Z[20:50]
-        moved = run(block, block @ centres.T, half, ends, chosen, 20, labels, counts, sums)
+        moved = run(block, block @ centres.T, centres, ends, chosen, 20, labels, counts, sums)
         results.append((moved, labels, counts, sums))
     for fast, slow in zip(*results, strict=True):
         np.testing.assert_allclose(fast, slow, atol=1e-12)

@@ -61,7 +61,7 @@ def seed_rows(const double[:, :] Z, const long long[:] sizes, const double[:, :]
 
 
 def move_rows(
-    const double[:, :] block, const double[:, ::1] products, const double[::1] half,
+    const double[:, :] block, const double[:, ::1] products, const double[:, ::1] centres,
     const long long[:] ends, const Py_ssize_t[:] starts, Py_ssize_t first,
     long long[:, ::1] labels, long long[:, ::1] counts, double[:, :, ::1] sums
 ):
@@ -69,8 +69,13 @@ def move_rows(
     cdef Py_ssize_t i, j, c, place, start, begin, best, old
     cdef double away, least
     changed = np.zeros(a, dtype=bool)
+    # Half of the squared lengths of the centres.
+    cdef double[::1] half = np.zeros(centres.shape[0])
     cdef unsigned char[::1] moved = changed.view(np.uint8)
     with nogil:
+        for c in range(centres.shape[0]):
+            for j in range(d):
+                half[c] += 0.5 * centres[c, j] * centres[c, j]
         for i in range(h):
             begin = 0
             for place in range(a):

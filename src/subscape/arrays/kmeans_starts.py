@@ -112,32 +112,30 @@ def _settled(Z: FloatArray, sizes: IntArray, chances: FloatArray, rounds: int) -
     rows = seed_rows(Z, sizes, chances)
     centres = Z[np.concatenate([rows[start, :k] for start, k in enumerate(sizes)])]
     groups = _Groups.none(sizes, Z.shape)
-    moving, live = np.arange(len(sizes)), np.arange(len(centres))
+    moving, ends = np.arange(len(sizes)), np.cumsum(sizes)
     for _ in range(rounds):
-        met = centres[live]
-        moved = _step(Z, met, sizes[moving], moving, groups)
+        moved = _step(Z, centres, ends, moving, groups)
         if not moved.all():
-            kept = np.repeat(moved, sizes[moving])
-            met, live, moving = met[kept], live[kept], moving[moved]
-            if not len(moving):
+            if not moved.any():
                 break
-        move_centres(met, sizes[moving], moving, groups.counts, groups.sums)
-        centres[live] = met
+            # What has settled takes no part any more.
+            centres = centres[np.repeat(moved, sizes[moving])]
+            moving = moving[moved]
+            ends = np.cumsum(sizes[moving])
+        move_centres(centres, sizes[moving], moving, groups.counts, groups.sums)
     return groups.labels
 
 
 def _step(
-    Z: FloatArray, centres: FloatArray, sizes: IntArray, moving: IndexArray, groups: _Groups
+    Z: FloatArray, centres: FloatArray, ends: IntArray, moving: IndexArray, groups: _Groups
 ) -> BoolArray:
     """Put every row to its nearest centre, in all starts that move; say which of them did."""
-    ends = np.cumsum(sizes)
-    half = 0.5 * np.einsum("ij,ij->i", centres, centres)
     height = max(1, CELLS_AT_ONCE // len(centres))
     moved = np.zeros(len(moving), dtype=bool)
     turned = np.ascontiguousarray(centres.T)
     for first in range(0, len(Z), height):
         block = Z[first : first + height]
-        moved |= move_rows(block, block @ turned, half, ends, moving, first, *groups)
+        moved |= move_rows(block, block @ turned, centres, ends, moving, first, *groups)
     return moved
 
 
@@ -165,7 +163,7 @@ def seed_rows(Z: FloatArray, sizes: IntArray, chances: FloatArray) -> IntArray:
 def move_rows(
     block: FloatArray,
     products: FloatArray,
-    half: FloatArray,
+    centres: FloatArray,
     ends: IntArray,
     starts: IndexArray,
     first: int,
@@ -180,8 +178,7 @@ def move_rows(
     block : array of shape (h, d)
     products : array of shape (h, q)
         Of the rows with the centres of all these starts.
-    half : array of shape (q,)
-        Half of the squared lengths of the centres.
+    centres : array of shape (q, d)
     ends : int64 array of shape (a,)
         Where the centres of each start end among the q.
     starts : int array of shape (a,)
@@ -190,7 +187,7 @@ def move_rows(
         The first row of the block.
     """
     moved = np.zeros(len(starts), dtype=bool)
-    away = half - products
+    away = 0.5 * np.square(centres).sum(axis=1) - products
     here = slice(first, first + len(block))
     for place, start in enumerate(starts):
         begin = ends[place - 1] if place else 0

@@ -828,6 +828,8 @@ def row_groups(members: Memberships, subspaces: Subspaces) -> IndexArray | None:
         return None
     if isinstance(members, DistantMemberships):
         return None  # their rows are disjoint, so no row set occurs twice
+    if (subspaces.masks == subspaces.masks[:1]).all():
+        return None  # mostly, and quicker seen than how many masks there are
     columns, of_column = np.unique(subspaces.masks, axis=0, return_inverse=True)
     if len(columns) < 2 or members.n_clusters % len(columns) or columns.sum(axis=0).max() > 1:
         return None

@@ -128,7 +128,7 @@ def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: 
         for j in range(i):
             between[i, j] = between[j, i] = redundancy(labels, views[j].labels)
     everything = _everything(job, provisional)
-    distances = row_distances(everything)
+    distances = row_distances(everything, job.compared_pairs)
     chance = None if provisional else job.chance
     drawn = shown_values(job.searched, [view.facts for view in views], shown)
     return Study(

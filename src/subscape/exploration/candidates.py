@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.subspaces import AxisSubspaces
 from subscape.core.types import FloatArray, IntArray
-from subscape.measures.pairwise import pairwise_distances
+from subscape.measures.cells.distances import clustering_error
 from subscape.runs.store import Run
 
 from .clouds import climb
@@ -148,13 +150,51 @@ def groups_rows(labels: NDArray[Any]) -> bool:
     )
 
 
-def row_distances(candidates: Sequence[Candidate]) -> FloatArray:
-    """Clustering error between the candidates as groupings of rows."""
-    if len(candidates) < 2:
-        return np.zeros((len(candidates), len(candidates)))
-    rows = [
-        SubspaceClustering(c.clustering.memberships, AxisSubspaces(np.ones((n, 1), dtype=bool)))
-        for c in candidates
-        for n in (c.clustering.n_clusters,)
-    ]
-    return pairwise_distances(rows)
+#: What was compared, and how far it lies apart: clusterings by their numbers, which no others get
+#: as long as these are held.
+Compared = dict[tuple[int, int], tuple[SubspaceClustering, SubspaceClustering, float]]
+
+
+def row_distances(candidates: Sequence[Candidate], known: Compared | None = None) -> FloatArray:
+    """Clustering error between the candidates as groupings of rows.
+
+    Parameters
+    ----------
+    candidates : sequence of Candidate
+    known : dict, optional
+        What was compared before, which is brought up to date: most of the candidates are compared
+        again and again in the course of a search.
+    """
+    known = {} if known is None else known
+    distances = np.zeros((len(candidates), len(candidates)))
+    codes = [one.clustering.members.codes() for one in candidates]
+    alone = [one.clustering.is_hard and one.clustering.is_row_disjoint for one in candidates]
+    for i, j in combinations(range(len(candidates)), 2):
+        one, other = candidates[i].clustering, candidates[j].clustering
+        key = id(one), id(other)
+        if key not in known:
+            apart = (
+                _error_of_codes(codes[i], codes[j])
+                if alone[i] and alone[j]
+                else float(clustering_error(_rows_only(one), _rows_only(other)))
+            )
+            known[key] = one, other, apart
+        distances[i, j] = distances[j, i] = known[key][2]
+    return distances
+
+
+def _error_of_codes(first: NDArray[Any], second: NDArray[Any]) -> float:
+    """The same by labels, of which -1 is noise."""
+    width = int(second.max(initial=-1)) + 2
+    height = int(first.max(initial=-1)) + 2
+    shared = np.bincount((first + 1) * width + second + 1, minlength=height * width)
+    shared = shared.reshape(height, width)
+    union = float(len(first) - shared[0, 0])
+    table = shared[1:, 1:]
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    return (union - float(table[rows, columns].sum())) / union if union else 0.0
+
+
+def _rows_only(clustering: SubspaceClustering) -> SubspaceClustering:
+    every = AxisSubspaces(np.ones((clustering.n_clusters, 1), dtype=bool))
+    return SubspaceClustering(clustering.memberships, every)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from subscape.arrays.kmeans_starts import kmeans_labels, labels_along
+from subscape.arrays.numbering import from_zero
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.validation.criteria import smallest_cluster
@@ -127,7 +128,7 @@ def search_clouds(
 
 def _without_slices(scorer: GroupingScorer, labels: IntArray) -> IntArray:
     """Labels from 0 on, with clusters merged that are slices of one another."""
-    return merged_slices(scorer, np.unique(labels, return_inverse=True)[1].astype(np.int64))
+    return merged_slices(scorer, from_zero(labels))
 
 
 def _along_lines(Z: FloatArray, rng: np.random.Generator) -> tuple[IntArray, IndexArray]:
@@ -262,7 +263,7 @@ class CloudSearch(BaseEstimator):
         kept: dict[bytes, IntArray] = {}
         seen: set[bytes] = set()
         for labels in found.labellings:
-            numbers = np.unique(labels, return_inverse=True)[1].astype(np.int64)
+            numbers = from_zero(labels)
             if numbers.tobytes() in seen:
                 continue
             seen.add(numbers.tobytes())

@@ -39,7 +39,15 @@ from .assess import (
     view_stability,
 )
 from .boxes import BoxScorer
-from .candidates import Candidate, climbed, fitting_scorer, groupings, row_distances, scored
+from .candidates import (
+    Candidate,
+    Compared,
+    climbed,
+    fitting_scorer,
+    groupings,
+    row_distances,
+    scored,
+)
 from .clouds import CloudSearch, ladder
 from .competition import are_pieces, merged_ideas
 from .followups import MOST_TOGETHER, rest_entries, together_entries
@@ -260,6 +268,8 @@ class Exploration:
         self._known: tuple[list[Candidate], list[Consensus], list[Consensus]]
         self._known = self.candidates, [], []
         self._agreed: dict[tuple[int, ...], Consensus] = {}
+        #: How far candidates lie apart, as far as that was asked.
+        self.compared_pairs: Compared = {}
         #: What chance gives, and the other ideas of a group that were tried, once that is known.
         self.chance: NullMaxima | None = None
         self._comparing: GroupingScorer | None = None
@@ -368,7 +378,7 @@ class Exploration:
         """
         candidates, _, views = self._known
         if candidates is not self.candidates:
-            groups = group(self.candidates, row_distances(self.candidates))
+            groups = group(self.candidates, row_distances(self.candidates, self.compared_pairs))
             known = [labels[self.rows] for labels in self.given.values()]
             found = [self._consensus(places) for places in groups]
             if self.scorer is self.scorers.directions:
@@ -821,7 +831,8 @@ class Exploration:
             f"sizes for together {number + 1}",
             lambda: [len(view.memberships) for view in self.views()[:MOST_TOGETHER]],
         )
-        entries = together_entries(sizes, self.seed, number, self.Z.shape)
+        asked = {tuple(k[:-1]) for task in self.tasks.values() if (k := _views_of(task))}
+        entries = together_entries(sizes, self.seed, number, self.Z.shape, asked)
         return [self._task(entry) for entry in entries]
 
     def _best_tasks(self, views: Sequence[Consensus]) -> list[tuple[Task, list[Consensus]]]:
@@ -867,6 +878,12 @@ def _clearest(found: Sequence[Consensus]) -> list[Consensus]:
         return []
     best = {id(max(found, key=key)): max(found, key=key) for key in (_score, _normal_score)}
     return list(best.values())
+
+
+def _views_of(task: Task) -> Sequence[int]:
+    """The numbers of clusters of the views that a run asked for, if it asked for several."""
+    asked = getattr(task.finder, "n_clusters", None)
+    return asked if isinstance(asked, (list, tuple)) else ()
 
 
 def _score(view: Consensus) -> float:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from .plan import MOST_CLUSTERS as LADDER
@@ -32,7 +32,11 @@ def rest_entries(seed: int, number: int, place: int, effort: str) -> list[Entry]
 
 
 def together_entries(
-    sizes: Sequence[int], seed: int, number: int, shape: tuple[int, int]
+    sizes: Sequence[int],
+    seed: int,
+    number: int,
+    shape: tuple[int, int],
+    asked: Collection[tuple[int, ...]] = (),
 ) -> list[Entry]:
     """Searches for several views at once, with the numbers found so far and a little more.
 
@@ -44,9 +48,14 @@ def together_entries(
         ``number`` says which round it is.
     shape : tuple of int
         Rows and directions of the table.
+    asked : collection of tuple of int
+        Numbers of clusters of the views that have been asked for before, from several starts each:
+        these are not asked for again.
 
     >>> [e.parameters["n_clusters"] for e in together_entries([4], 0, 0, (300, 9))]
     [[4, 2, 1], [4, 3, 1], [2, 2, 1]]
+    >>> [e.parameters["n_clusters"] for e in together_entries([4], 0, 1, (300, 9), [(4, 3)])]
+    [[4, 2, 1], [2, 2, 1]]
     """
     n_rows, n_directions = shape
     requests: dict[tuple[int, ...], None] = {}
@@ -61,7 +70,8 @@ def together_entries(
     return [
         replace(several_views(k), seed=seed_of(seed, 9, number, *k))
         for k in requests
-        if 1 < len(k) < min(n_directions, MOST_TOGETHER + 2)
+        if k not in asked
+        and 1 < len(k) < min(n_directions, MOST_TOGETHER + 2)
         and sum(k) <= min(n_rows // FEWEST_PER_CLUSTER, MOST_CLUSTERS)
     ]
 

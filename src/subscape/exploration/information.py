@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from subscape.arrays.numbering import are_few, from_zero
 from subscape.core.types import IntArray
 from subscape.measures.labels.partitions import homogeneity_score, normalized_mutual_info_score
 
@@ -21,7 +22,7 @@ def canonical(labels: NDArray[Any]) -> IntArray:
     ([0, 1, -1, 0], [0, 1, -1, 0])
     """
     labels = np.asarray(labels)
-    if _are_few(labels):
+    if are_few(labels):
         # By counting: of values put in one place the last stays, so that rows go from the last on.
         n = len(labels)
         seen = np.full(int(labels.max(initial=-1)) + 1, n)
@@ -37,24 +38,6 @@ def canonical(labels: NDArray[Any]) -> IntArray:
     rank[order] = np.arange(len(order))
     rank[numbers < 0] = -1
     return rank[inverse]
-
-
-def _are_few(labels: NDArray[Any]) -> bool:
-    """Whether labels are whole numbers from -1 to the number of rows."""
-    return (
-        labels.dtype.kind == "i"
-        and labels.min(initial=0) >= -1
-        and labels.max(initial=-1) < len(labels)
-    )
-
-
-def _from_zero(labels: NDArray[Any]) -> IntArray:
-    """Labels in their order, from 0 on without gaps."""
-    labels = np.asarray(labels)
-    if not _are_few(labels):
-        return np.unique(labels, return_inverse=True)[1].ravel()
-    taken = np.bincount(labels + 1, minlength=1) > 0
-    return (np.cumsum(taken) - 1)[labels + 1]
 
 
 def redundancy(a: NDArray[Any], b: NDArray[Any]) -> float:
@@ -79,8 +62,8 @@ def joint_labels(a: NDArray[Any], b: NDArray[Any]) -> IntArray:
     >>> joint_labels(np.array([0, 0, 1]), np.array([5, 7, 5])).tolist()
     [0, 1, 2]
     """
-    first, second = _from_zero(a), _from_zero(b)
-    return _from_zero(first.astype(np.int64) * (second.max(initial=0) + 1) + second)
+    first, second = from_zero(a), from_zero(b)
+    return from_zero(first.astype(np.int64) * (second.max(initial=0) + 1) + second)
 
 
 def novelty(labels: NDArray[Any], known: NDArray[Any]) -> float:
@@ -93,7 +76,7 @@ def novelty(labels: NDArray[Any], known: NDArray[Any]) -> float:
     """
     # Rows in no cluster are a group here, too.
     labels, known = np.asarray(labels), np.asarray(known)
-    if _are_few(labels) and _are_few(known):
+    if are_few(labels) and are_few(known):
         pure = _purity(labels, known)
     else:
         pure = homogeneity_score(labels, known, noise="cluster")

@@ -11,7 +11,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.runs.store import Run
 from subscape.tables.table import Table
 
-from .candidates import Candidate
+from .candidates import Candidate, Compared
 from .parted_tables import PartedTable
 from .plan import Plan
 from .preparation import Prepared
@@ -34,6 +34,7 @@ class SearchedTable(Protocol):
     scorer: GroupingScorer
     runs: list[Run]
     candidates: list[Candidate]
+    compared_pairs: Compared
     truth: dict[str, IntArray]
     chance: Any
     ideas: Any

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from subscape.validation.fitted_tails import Interval, largest
 from subscape.validation.max_statistic import ENOUGH_REACHED, SURE, gumbel_p_value, tail_interval
 from subscape.validation.nulls import NullModel
 from subscape.validation.valleys import CurveNull, is_bent
+
+from .information import canonical
 
 #: Shapes are looked for in at most so many rows, and among so many columns.
 MOST_ROWS = 1000
@@ -178,15 +180,16 @@ def find_shapes(
     searched = table[rows]
     with one_thread():
         best = search_shapes(searched)
-        if is_known is not None:
-            first = _chosen(searched, best, 0.0, 1.0, rng), _chosen(searched, best, 1.0, 0.0, rng)
-            if all(is_known(_for_all(table, rows, one.labels, one.basis)) for one in first):
-                nothing = np.zeros(len(table), dtype=np.int64)
-                return Shapes(nothing, "valleys", first[0].basis, (), 0.0, 1.0)
+        options = _options(searched, best)
+        if is_known is not None and all(
+            is_known(_for_all(table, rows, one.labels, one.basis)) for one in options
+        ):
+            nothing = np.zeros(len(table), dtype=np.int64)
+            return Shapes(nothing, "valleys", options[0].basis, (), 0.0, 1.0)
         maxima = _null_scores(searched, best, n_tables, seed, tell)
-        p_valley, p_gap = _p_values(best, maxima)
-        chance = [each[0] for each in maxima.values()]
-        found = _chosen(searched, best, p_valley, p_gap, rng, chance)
+        p_values = dict(zip(("valleys", "gaps"), _p_values(best, maxima), strict=True))
+        options = [replace(one, p_value=min(1.0, 2 * p_values[one.by])) for one in options]
+        found = _chosen(searched, options, rng, [each[0] for each in maxima.values()])
     labels = _for_all(table, rows, found.labels, found.basis)
     return Shapes(
         labels, found.by, found.basis, found.columns, found.score, found.p_value,
@@ -246,11 +249,25 @@ def _p_values(
     return found[0], found[1]
 
 
+def _options(table: FloatArray, best: ShapeScores) -> list[Shapes]:
+    """The groups by valleys and those by gaps, as far as there are any, with p-value 1."""
+    options = []
+    if best.view is not None:
+        labels, place = _large(best.view.labels, len(table)), best.view.place
+        options.append(Shapes(labels, "valleys", place.basis, place.columns, best.valley, 1.0))
+    if best.place is not None and best.gap > 0:
+        labels = _by_gaps(table @ best.place)
+        columns = tuple(np.flatnonzero(np.abs(best.place).max(axis=1) > 1e-9).tolist())
+        options.append(Shapes(labels, "gaps", best.place, columns, best.gap, 1.0))
+    if not options:
+        nothing = np.zeros(len(table), dtype=np.int64)
+        options.append(Shapes(nothing, "valleys", np.eye(table.shape[1])[:, :2], (), 0.0, 1.0))
+    return options
+
+
 def _chosen(
     table: FloatArray,
-    best: ShapeScores,
-    p_valley: float,
-    p_gap: float,
+    options: Sequence[Shapes],
     rng: np.random.Generator,
     chance: Sequence[Sequence[float]] = (),
 ) -> Shapes:
@@ -259,26 +276,6 @@ def _chosen(
     Valleys that part groups of the gaps once more are taken if what this gains is by itself more
     than ``chance``, the valleys of tables without groups of each kind.
     """
-    options = []
-    if best.view is not None:
-        place = best.view.place
-        options.append(
-            Shapes(
-                _large(best.view.labels, len(table)),
-                "valleys",
-                place.basis,
-                place.columns,
-                best.valley,
-                min(1.0, 2 * p_valley),
-            )
-        )
-    if best.place is not None and best.gap > 0:
-        labels = _by_gaps(table @ best.place)
-        columns = tuple(np.flatnonzero(np.abs(best.place).max(axis=1) > 1e-9).tolist())
-        options.append(Shapes(labels, "gaps", best.place, columns, best.gap, min(1.0, 2 * p_gap)))
-    if not options:
-        nothing = np.zeros(len(table), dtype=np.int64)
-        return Shapes(nothing, "valleys", np.eye(table.shape[1])[:, :2], (), 0.0, 1.0)
     sure = [one for one in options if one.p_value <= SIGNIFICANCE_LEVEL and one.n_groups > 1]
     if len(sure) == 2:
         by_valleys, by_gaps = sure
@@ -288,6 +285,8 @@ def _chosen(
             and _gains_more(table @ by_valleys.basis, by_gaps, by_valleys, chance)
         ):
             return by_valleys  # the same groups, and some of them parted once more
+        if np.array_equal(canonical(by_valleys.labels), canonical(by_gaps.labels)):
+            return min(sure, key=lambda one: one.p_value)
         return max(
             sure,
             key=lambda one: (round(_returns(table, one, rng), 1), one.n_groups, -one.p_value),

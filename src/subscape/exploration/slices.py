@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from subscape.core.types import FloatArray, IntArray
-from subscape.validation.hump_likelihood import NORMAL, description_length
+from subscape.validation.hump_likelihood import NORMAL, description_length, merged_groups
 
 from .separation import SMALLEST_SPREAD, GroupingScorer, in_earnest, separations
 
@@ -60,34 +60,9 @@ def _merged_once(scorer: GroupingScorer, labels: IntArray) -> IntArray:
     n_groups = int(labels.max()) + 1
     if n_groups < 3:
         return labels
-    found = separations(scorer.Y, labels[None], n_groups)
-    seen = np.ascontiguousarray(found.seen[0])
-    order = np.argsort(labels, kind="stable")
-    parts = dict(enumerate(np.split(order, np.cumsum(np.bincount(labels))[:-1])))
-    cost = {k: _cost(seen, rows) for k, rows in parts.items()}
-    lies = {k: _moments(seen[rows]) for k, rows in parts.items()}
-    joint: dict[tuple[int, int], tuple[float, float]] = {}
-    while len(parts) > 2:
-        for pair in _near(lies):
-            if pair not in joint:
-                i, j = pair
-                together = _cost(seen, np.concatenate([parts[i], parts[j]]))
-                apart = cost[i] + cost[j] + _told(len(parts[i]), len(parts[j]), len(labels))
-                joint[pair] = apart - together, together
-        (i, j), (saved, together) = max(joint.items(), key=lambda each: (each[1][0], each[0]))
-        if saved <= 0:
-            break
-        parts[i] = np.concatenate([parts[i], parts.pop(j)])
-        cost[i] = together
-        lies[i] = _moments(seen[parts[i]])
-        del lies[j]
-        joint = {pair: each for pair, each in joint.items() if not {i, j} & set(pair)}
-    if len(parts) == n_groups:
-        return labels
-    merged = np.empty(len(labels), dtype=np.int64)
-    for number, rows in enumerate(parts.values()):
-        merged[rows] = number
-    return merged
+    seen = separations(scorer.Y, labels[None], n_groups).seen[0]
+    merged = merged_groups(np.ascontiguousarray(seen), labels, NEIGHBOURS, SMALLEST_SPREAD)
+    return labels if int(merged.max()) + 1 == n_groups else merged
 
 
 def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArray]) -> bool:
@@ -159,36 +134,6 @@ def _length(seen: FloatArray, labels: IntArray) -> float:
     told = -(sizes * np.log(sizes / len(labels))).sum()
     told += 0.5 * (len(numbers) - 1) * np.log(len(labels))
     return float(told + sum(_cost(seen, np.flatnonzero(labels == k)) for k in numbers))
-
-
-def _told(first: int, second: int, n_rows: int) -> float:
-    """Nats that two numbers in the place of one cost, with that of their shares."""
-    whole = first + second
-    parts = -first * np.log(first / whole) - second * np.log(second / whole)
-    return float(parts + 0.5 * np.log(n_rows))
-
-
-def _moments(rows: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Centre and variances of rows."""
-    centre = rows.mean(axis=0)
-    return centre, np.square(rows - centre).mean(axis=0)
-
-
-def _near(lies: dict[int, tuple[FloatArray, FloatArray]]) -> list[tuple[int, int]]:
-    """Pairs of clusters next to each other."""
-    names = list(lies)
-    centres = np.array([centre for centre, _ in lies.values()])
-    spreads = np.array([spread for _, spread in lies.values()])
-    scale = spreads[:, None] + spreads + SMALLEST_SPREAD**2
-    away = (np.square(centres[:, None] - centres) / scale).sum(axis=2)
-    np.fill_diagonal(away, np.inf)
-    close = np.argsort(away, axis=1, kind="stable")[:, : min(NEIGHBOURS, len(names) - 1)]
-    pairs = {
-        (names[i], names[j]) if names[i] < names[j] else (names[j], names[i])
-        for i, near in enumerate(close.tolist())
-        for j in near
-    }
-    return sorted(pairs)
 
 
 def _cost(seen: FloatArray, rows: IntArray) -> float:

@@ -118,7 +118,7 @@ class Run(ShownAsText):
 
     def __repr__(self) -> str:
         finder = self.provenance["finder"].rpartition(".")[2]
-        result = self.error or f"{self.clusterings[0]!r}"
+        result = self.error or (repr(self.clusterings[0]) if self.clusterings else "not done")
         return f"Run({self.id[:8]}: {finder}, {self.seconds:.2f} s, {result})"
 
     def in_table(self) -> tuple[SubspaceClustering, ...]:

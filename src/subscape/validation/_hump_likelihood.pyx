@@ -2,7 +2,7 @@
 """Compiled twin of hump_likelihood.py: pools of adjacent violators, without temporary arrays."""
 
 import numpy as np
-from libc.math cimport M_E, M_PI, fabs, log, nearbyint, sqrt
+from libc.math cimport INFINITY, M_E, M_PI, NAN, fabs, log, nearbyint, sqrt
 
 
 def hump_log_likelihood(const double[:, :] values, Py_ssize_t n_block, double least_width,
@@ -71,31 +71,42 @@ cdef Py_ssize_t _push(
 
 
 def description_length(const double[:, :] values, double least_spread):
-    cdef Py_ssize_t n = values.shape[0], d = values.shape[1]
+    cdef Py_ssize_t n = values.shape[0], d = values.shape[1], i, j
+    lines = np.empty(((2 if d > 1 and n > d else 1) * d, n))
+    cdef double[:, ::1] rows = lines
+    for j in range(d):
+        for i in range(n):
+            rows[j, i] = values[i, j]
+    return _length(lines, d, least_spread)
+
+
+cdef double _length(lines, Py_ssize_t d, double least_spread) except? -1:
+    """Nats of one group, whose columns are the first lines; all are overwritten."""
+    # Direction by direction, because each is sorted: the columns, then the principal directions.
+    cdef double[:, ::1] rows = lines
+    cdef Py_ssize_t n = rows.shape[1]
     cdef Py_ssize_t n_block = <Py_ssize_t> nearbyint(sqrt(<double> n) / 2)
     cdef Py_ssize_t i, j, k, n_blocks
-    cdef bint turns = d > 1 and n > d
+    cdef bint turns = rows.shape[0] > d
     cdef double mean, largest, share, along, turned
     if n_block < 2:
         n_block = 2
     n_blocks = n // n_block
     if n_blocks < 1:
         n_blocks = 1
-    # Direction by direction, because each is sorted: the columns, then the principal directions.
-    lines = np.empty(((2 if turns else 1) * d, n))
-    cdef double[:, ::1] rows = lines
-    cdef double[::1] spreads = np.empty(len(lines))
-    cdef double[::1] normal = np.empty(len(lines))
+    cdef double[:, ::1] told = np.empty((2, rows.shape[0]))
+    cdef double[::1] spreads = told[0]
+    cdef double[::1] normal = told[1]
     cdef double[:, ::1] w = np.empty((6, n_blocks + 1))
     cdef double[:, ::1] products, axes
     with nogil:
         for j in range(d):
             mean = 0.0
             for i in range(n):
-                mean += values[i, j]
+                mean += rows[j, i]
             mean /= n
             for i in range(n):
-                rows[j, i] = values[i, j] - mean
+                rows[j, i] -= mean
     if turns:
         products = lines[:d] @ lines[:d].T
         axes = np.eye(d)
@@ -125,6 +136,155 @@ def description_length(const double[:, :] values, double least_spread):
             if turned < along:
                 along = turned
     return along
+
+
+def merged_groups(
+    const double[:, ::1] values, const long long[::1] labels, Py_ssize_t n_neighbours,
+    double least_spread
+):
+    cdef Py_ssize_t n = values.shape[0], d = values.shape[1], n_groups = 0
+    cdef Py_ssize_t i, j, k, row, best, other, n_left, number = 0
+    cdef double away, largest, most
+    for row in range(n):
+        if labels[row] >= n_groups:
+            n_groups = labels[row] + 1
+    # The rows of a group are a chain; those of two are one after the other.
+    cdef Py_ssize_t[:, ::1] chains = np.full((3, n_groups), -1, dtype=np.intp)
+    cdef Py_ssize_t[::1] first = chains[0], last = chains[1], size = chains[2]
+    cdef Py_ssize_t[::1] following = np.full(n, -1, dtype=np.intp)
+    cdef double[:, ::1] centres = np.zeros((n_groups, d)), spreads = np.zeros((n_groups, d))
+    cdef double[::1] cost = np.empty(n_groups), reach = np.empty(n_groups)
+    cdef double[:, ::1] saved = np.full((n_groups, n_groups), np.nan)
+    cdef double[:, ::1] together = np.empty((n_groups, n_groups))
+    size[:] = 0
+    for row in range(n):
+        k = labels[row]
+        if size[k] == 0:
+            first[k] = row
+        else:
+            following[last[k]] = row
+        last[k] = row
+        size[k] += 1
+    n_left = n_groups
+    for k in range(n_groups):
+        if size[k] == 0:
+            n_left -= 1
+            continue
+        cost[k] = _joint_length(values, following, first[k], -1, size[k], 0, least_spread)
+        _moments(values, following, first[k], size[k], centres[k], spreads[k])
+    while n_left > 2:
+        for i in range(n_groups):
+            if size[i] == 0:
+                continue
+            for j in range(n_groups):
+                reach[j] = INFINITY
+                if size[j] == 0 or i == j:
+                    continue
+                away = 0.0
+                for k in range(d):
+                    largest = centres[i, k] - centres[j, k]
+                    away += largest * largest / (
+                        spreads[i, k] + spreads[j, k] + least_spread * least_spread
+                    )
+                reach[j] = away
+            for _ in range(min(n_neighbours, n_left - 1)):
+                best = -1
+                for j in range(n_groups):
+                    if j != i and size[j] > 0 and reach[j] < INFINITY and (
+                        best < 0 or reach[j] < reach[best]
+                    ):
+                        best = j
+                if best < 0:
+                    break
+                reach[best] = INFINITY
+                k, other = min(i, best), max(i, best)
+                if saved[k, other] != saved[k, other]:
+                    together[k, other] = _joint_length(
+                        values, following, first[k], first[other], size[k], size[other],
+                        least_spread,
+                    )
+                    saved[k, other] = (
+                        cost[k] + cost[other] + _parted(size[k], size[other], n)
+                        - together[k, other]
+                    )
+        # Of what saves as much, the last pair.
+        best = other = -1
+        most = 0.0
+        for i in range(n_groups):
+            for j in range(i + 1, n_groups):
+                if saved[i, j] > 0 and saved[i, j] >= most:
+                    most, best, other = saved[i, j], i, j
+        if best < 0:
+            break
+        following[last[best]] = first[other]
+        last[best] = last[other]
+        size[best] += size[other]
+        size[other] = 0
+        cost[best] = together[best, other]
+        _moments(values, following, first[best], size[best], centres[best], spreads[best])
+        for k in range(n_groups):
+            for i in (best, other):
+                saved[min(i, k), max(i, k)] = NAN
+        n_left -= 1
+    merged = np.empty(n, dtype=np.int64)
+    cdef long long[::1] out = merged
+    for k in range(n_groups):
+        if size[k] > 0:
+            row = first[k]
+            while row >= 0:
+                out[row] = number
+                row = following[row]
+            number += 1
+    return merged
+
+
+cdef double _joint_length(
+    const double[:, ::1] values, const Py_ssize_t[::1] following, Py_ssize_t one,
+    Py_ssize_t other, Py_ssize_t n_one, Py_ssize_t n_other, double least_spread
+) except? -1:
+    """Nats of the rows of one chain or of two."""
+    cdef Py_ssize_t d = values.shape[1], n = n_one + n_other, i = 0, j, row = one
+    lines = np.empty(((2 if d > 1 and n > d else 1) * d, n))
+    cdef double[:, ::1] rows = lines
+    for i in range(n):
+        if i == n_one:
+            row = other
+        for j in range(d):
+            rows[j, i] = values[row, j]
+        row = following[row]
+    return _length(lines, d, least_spread)
+
+
+cdef void _moments(
+    const double[:, ::1] values, const Py_ssize_t[::1] following, Py_ssize_t first,
+    Py_ssize_t n, double[::1] centre, double[::1] spread
+) noexcept nogil:
+    cdef Py_ssize_t d = values.shape[1], j, row
+    cdef double value
+    for j in range(d):
+        centre[j] = 0.0
+        spread[j] = 0.0
+    row = first
+    while row >= 0:
+        for j in range(d):
+            centre[j] += values[row, j]
+        row = following[row]
+    for j in range(d):
+        centre[j] /= n
+    row = first
+    while row >= 0:
+        for j in range(d):
+            value = values[row, j] - centre[j]
+            spread[j] += value * value
+        row = following[row]
+    for j in range(d):
+        spread[j] /= n
+
+
+cdef double _parted(Py_ssize_t one, Py_ssize_t other, Py_ssize_t n) noexcept nogil:
+    """Nats that two numbers in the place of one cost, with that of their shares."""
+    cdef double whole = one + other
+    return -one * log(one / whole) - other * log(other / whole) + 0.5 * log(<double> n)
 
 
 cdef double _price(Py_ssize_t n) noexcept nogil:

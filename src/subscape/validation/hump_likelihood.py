@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from subscape.arrays.backend import compiled
-from subscape.core.types import FloatArray
+from subscape.core.types import FloatArray, IntArray
 
-__all__ = ["description_length", "hump_log_likelihood", "rows_per_block"]
+__all__ = ["description_length", "hump_log_likelihood", "merged_groups", "rows_per_block"]
 
 #: Entropy of a standard normal.
 NORMAL = 0.5 * float(np.log(2 * np.pi * np.e))
@@ -132,3 +132,88 @@ def _along(values: FloatArray, n_angles: int, least_spread: float) -> float:
     told = hump_log_likelihood.reference(samples, rows_per_block(n), least_spread, price)
     hump = n * (np.log(spread) - told)
     return float(np.minimum(normal, hump).sum() + price * (2 * d + n_angles))
+
+
+@compiled("_hump_likelihood")
+def merged_groups(
+    values: FloatArray, labels: IntArray, n_neighbours: int, least_spread: float
+) -> IntArray:
+    """Groups next to each other as one, as long as one density is cheaper than two (BIC).
+
+    The two that save most by it are merged first, and at least two groups are left.
+
+    Parameters
+    ----------
+    values : float64 array of shape (n, d)
+        The rows, as for :func:`description_length`.
+    labels : int64 array of shape (n,)
+        From 0 on.
+    n_neighbours : int
+        Groups next to one, by distance of their centres, that it may be merged with.
+    least_spread : float
+        Spreads count as at least so large.
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        From 0 on; a merged group has the place of its first one.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> rows = rng.normal(size=(120, 1)) + np.repeat([[0.0], [9.0]], 60, axis=0)
+    >>> sliced = np.repeat([0, 1], 60) + (rows[:, 0] > 9)
+    >>> len(np.unique(sliced)), len(np.unique(merged_groups(rows, sliced, 4, 0.02)))
+    (3, 2)
+    """
+    order = np.argsort(labels, kind="stable")
+    sizes = np.bincount(labels)
+    parts = dict(enumerate(np.split(order, np.cumsum(sizes)[:-1])))
+    parts = {k: rows for k, rows in parts.items() if len(rows)}
+    cost = {
+        k: description_length.reference(values[rows], least_spread) for k, rows in parts.items()
+    }
+    joint: dict[tuple[int, int], tuple[float, float]] = {}
+    while len(parts) > 2:
+        for i, j in _next_to(values, parts, n_neighbours, least_spread):
+            if (i, j) not in joint:
+                both = np.concatenate([parts[i], parts[j]])
+                together = description_length.reference(values[both], least_spread)
+                apart = cost[i] + cost[j] + _parted(len(parts[i]), len(parts[j]), len(labels))
+                joint[i, j] = apart - together, together
+        (i, j), (saved, together) = max(joint.items(), key=lambda each: (each[1][0], each[0]))
+        if saved <= 0:
+            break
+        parts[i] = np.concatenate([parts[i], parts.pop(j)])
+        cost[i] = together
+        joint = {pair: each for pair, each in joint.items() if not {i, j} & set(pair)}
+    merged = np.empty(len(labels), dtype=np.int64)
+    for number, rows in enumerate(parts.values()):
+        merged[rows] = number
+    return merged
+
+
+def _next_to(
+    values: FloatArray, parts: dict[int, IntArray], n_neighbours: int, least_spread: float
+) -> list[tuple[int, int]]:
+    """Pairs of groups next to each other."""
+    names = list(parts)
+    centres = np.array([values[rows].mean(axis=0) for rows in parts.values()])
+    spreads = np.array([values[rows].var(axis=0) for rows in parts.values()])
+    scale = spreads[:, None] + spreads + least_spread**2
+    away = (np.square(centres[:, None] - centres) / scale).sum(axis=2)
+    np.fill_diagonal(away, np.inf)
+    close = np.argsort(away, axis=1, kind="stable")[:, : min(n_neighbours, len(names) - 1)]
+    pairs = {
+        (min(names[i], names[j]), max(names[i], names[j]))
+        for i, near in enumerate(close.tolist())
+        for j in near
+    }
+    return sorted(pairs)
+
+
+def _parted(first: int, second: int, n_rows: int) -> float:
+    """Nats that two numbers in the place of one cost, with that of their shares."""
+    whole = first + second
+    parts = -first * np.log(first / whole) - second * np.log(second / whole)
+    return float(parts + 0.5 * np.log(n_rows))

@@ -5,6 +5,80 @@ import numpy as np
 from libc.math cimport INFINITY
 
 
+def distinct_links(
+    const Py_ssize_t[:, :] neighbours, const double[:, :] distances, Py_ssize_t n_near
+):
+    cdef Py_ssize_t n = neighbours.shape[0], number = n * n_near, i, j, a, b, place, kept = 0
+    # Sorted by the higher row, then by the lower one, each time by counting.
+    cdef Py_ssize_t[:, ::1] counts = np.zeros((2, n + 1), dtype=np.intp)
+    cdef Py_ssize_t[:, ::1] order = np.empty((2, number), dtype=np.intp)
+    pairs = np.empty((number, 2), dtype=np.intp)
+    sizes = np.empty(number)
+    cdef Py_ssize_t[:, ::1] links = pairs
+    cdef double[::1] lengths = sizes
+    with nogil:
+        for i in range(n):
+            for j in range(n_near):
+                a = neighbours[i, j]
+                counts[0, max(i, a) + 1] += 1
+                counts[1, min(i, a) + 1] += 1
+        for i in range(n):
+            counts[0, i + 1] += counts[0, i]
+            counts[1, i + 1] += counts[1, i]
+        for i in range(n):
+            for j in range(n_near):
+                b = max(i, neighbours[i, j])
+                order[0, counts[0, b]] = i * n_near + j
+                counts[0, b] += 1
+        for place in range(number):
+            i = order[0, place] // n_near
+            a = min(i, neighbours[i, order[0, place] % n_near])
+            order[1, counts[1, a]] = order[0, place]
+            counts[1, a] += 1
+        for place in range(number):
+            i = order[1, place] // n_near
+            j = order[1, place] % n_near
+            a = min(i, neighbours[i, j])
+            b = max(i, neighbours[i, j])
+            if kept and links[kept - 1, 0] == a and links[kept - 1, 1] == b:
+                continue
+            links[kept, 0] = a
+            links[kept, 1] = b
+            lengths[kept] = distances[i, j]
+            kept += 1
+    return pairs[:kept], sizes[:kept]
+
+
+def hills_climbed(const Py_ssize_t[:, :] links, const double[:] values):
+    cdef Py_ssize_t n = values.shape[0], i, a, b, number = 0
+    cdef Py_ssize_t[::1] up = np.arange(n)
+    parts = np.empty(n, dtype=np.intp)
+    cdef Py_ssize_t[::1] part = parts
+    tops = np.empty(n, dtype=np.intp)
+    cdef Py_ssize_t[::1] top = tops
+    with nogil:
+        for i in range(links.shape[0]):
+            a = links[i, 0]
+            b = links[i, 1]
+            if _is_higher(values, b, up[a]):
+                up[a] = b
+            if _is_higher(values, a, up[b]):
+                up[b] = a
+        for i in range(n):
+            if up[i] == i:
+                top[number] = i
+                part[i] = number
+                number += 1
+        for i in range(n):
+            part[i] = part[_root(up, i)]
+    return tops[:number], parts
+
+
+cdef bint _is_higher(const double[:] values, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+    # Of equal rows the last one is the higher.
+    return values[a] > values[b] or (values[a] == values[b] and a > b)
+
+
 def highest_levels(
     const Py_ssize_t[:, :] links, const Py_ssize_t[:] border, const double[:] levels,
     Py_ssize_t n_rows

@@ -79,8 +79,7 @@ def hills(graph: DensityGraph, field: Field, bump: float = BUMP) -> Hills:
     .. [1] F. Chazal, L. J. Guibas, S. Y. Oudot, P. Skraba, "Persistence-based clustering in
        Riemannian manifolds", Journal of the ACM 60 (2013), doi:10.1145/2535927.
     """
-    tops, parts = np.unique(graph.basins(field.values), return_inverse=True)
-    parts = parts.ravel()
+    tops, parts = graph.hills(field.values)
     peaks = field.values[tops]
     # The first of equal peaks is the higher one.
     order = np.argsort(-peaks, kind="stable")

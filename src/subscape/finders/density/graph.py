@@ -127,14 +127,9 @@ class DensityGraph:
         return min([*self.slopes, self.dims]) / finest
 
     @cached_property
-    def _adjacent(self) -> tuple[IndexArray, IndexArray]:
-        """Linked rows of each row (without bridges), as starts and a flat list."""
-        near = self.links[: len(self.links) - self.n_bridges]
-        source = np.concatenate([near[:, 0], near[:, 1]])
-        target = np.concatenate([near[:, 1], near[:, 0]])
-        order = np.argsort(source, kind="stable")
-        counts = np.bincount(source, minlength=self.n_rows)
-        return np.concatenate([[0], np.cumsum(counts)[:-1]]), target[order]
+    def _logs(self) -> tuple[FloatArray, FloatArray]:
+        """Logarithms of the distances, and of the lengths of the links."""
+        return np.log(self.distances), np.log(self.lengths)
 
     def field(self, k: int) -> Field:
         """Log densities with ``k`` rows in a neighbourhood.
@@ -150,29 +145,19 @@ class DensityGraph:
            NIPS 17 (2004); averaged as by D. J. C. MacKay and Z. Ghahramani (2005).
         """
         if k not in self._fields:
-            radii = self.distances[:, k - 1]
-            logs = np.log(self.distances[:, :k])
-            dims = 1 / max(float((logs[:, -1:] - logs[:, :-1]).mean()), 1e-9)
-            dims = float(np.clip(dims, 1.0, self.X.shape[1]))
-            values = digamma(k) - dims * np.log(radii)
+            logs, lengths = self._logs
+            dims = 1 / max(float((logs[:, k - 1 : k] - logs[:, : k - 1]).mean()), 1e-9)
+            dims = min(max(dims, 1.0), float(self.X.shape[1]))
+            told = float(digamma(k))
+            values = told - dims * logs[:, k - 1]
             levels = np.minimum(values[self.links[:, 0]], values[self.links[:, 1]])
-            levels = np.minimum(levels, digamma(k) - dims * np.log(self.lengths))
+            levels = np.minimum(levels, told - dims * lengths)
             self._fields[k] = Field(k, dims, values, levels)
         return self._fields[k]
 
-    def basins(self, values: FloatArray) -> IndexArray:
-        """For each row, the row at the top of the hill that it climbs."""
-        starts, targets = self._adjacent
-        order = np.argsort(values, kind="stable")
-        rank = np.empty(self.n_rows, np.intp)
-        rank[order] = np.arange(self.n_rows)
-        highest = np.maximum(np.maximum.reduceat(rank[targets], starts), rank)
-        up = order[highest]
-        while True:
-            further = up[up]
-            if (further == up).all():
-                return up
-            up = further
+    def hills(self, values: FloatArray) -> tuple[IndexArray, IndexArray]:
+        """The rows at the tops of the hills, in order, and the hill that each row climbs."""
+        return hills_climbed(self.links[: len(self.links) - self.n_bridges], values)
 
     def passes(
         self, parts: IndexArray, levels: FloatArray, use: BoolArray | None = None
@@ -251,12 +236,7 @@ def density_graph(X: ArrayLike, ks: Sequence[int] | None = None) -> DensityGraph
     distances, neighbours = nearest(table, most)
     floor = max(float(distances.max()), 1e-300) * 1e-9
     distances = np.maximum(distances, floor)
-    rows = np.repeat(np.arange(n), n_near)
-    others = neighbours[:, :n_near].ravel()
-    low, high = np.minimum(rows, others), np.maximum(rows, others)
-    _, kept = np.unique(low * n + high, return_index=True)
-    links = np.column_stack([low[kept], high[kept]])
-    lengths = distances[:, :n_near].ravel()[kept]
+    links, lengths = distinct_links(neighbours, distances, n_near)
     over = _bridges(table, links)
     if len(over):
         reach = np.linalg.norm(table[over[:, 0]] - table[over[:, 1]], axis=1)
@@ -344,6 +324,61 @@ def ties_spread(column: FloatArray, ordered: FloatArray, places: FloatArray) -> 
     half = np.minimum(gaps, np.median(gaps)) / 2
     down, up = np.r_[half[0], half][inverse], np.r_[half, half[-1]][inverse]
     return np.where(counts[inverse] > 1, column + (places * (down + up) - down), column)
+
+
+@compiled("_graph")
+def distinct_links(
+    neighbours: IndexArray, distances: FloatArray, n_near: int
+) -> tuple[IndexArray, FloatArray]:
+    """Links of each row to its nearest ones, each once, in order; and their lengths.
+
+    Parameters
+    ----------
+    neighbours, distances : arrays of shape (n_rows, most)
+        The nearest other rows of each, nearest first.
+    n_near : int
+        So many of them are linked.
+
+    >>> links, lengths = distinct_links(np.array([[1], [0], [1]]), np.array([[1.0], [1], [3]]), 1)
+    >>> links.tolist(), lengths.tolist()
+    ([[0, 1], [1, 2]], [1.0, 3.0])
+    """
+    n = len(neighbours)
+    rows = np.repeat(np.arange(n), n_near)
+    others = neighbours[:, :n_near].ravel()
+    low, high = np.minimum(rows, others), np.maximum(rows, others)
+    _, kept = np.unique(low * n + high, return_index=True)
+    return np.column_stack([low[kept], high[kept]]), distances[:, :n_near].ravel()[kept]
+
+
+@compiled("_graph")
+def hills_climbed(links: IndexArray, values: FloatArray) -> tuple[IndexArray, IndexArray]:
+    """The rows at the tops of hills, in order, and for each row the hill that it climbs.
+
+    Each row goes to the highest one that it is linked to, as long as that is higher; of equal rows
+    the last one is.
+
+    Parameters
+    ----------
+    links : int array of shape (n_links, 2)
+    values : array of shape (n_rows,)
+
+    >>> tops, parts = hills_climbed(np.array([[0, 1], [1, 2], [2, 3]]), np.array([5.0, 1, 2, 3]))
+    >>> tops.tolist(), parts.tolist()
+    ([0, 3], [0, 0, 1, 1])
+    """
+    n = len(values)
+    order = np.argsort(values, kind="stable")
+    rank = np.empty(n, np.intp)
+    rank[order] = np.arange(n)
+    highest = rank.copy()
+    for here, there in (links.T, links.T[::-1]):
+        np.maximum.at(highest, here, rank[there])
+    up = order[highest]
+    while (up[up] != up).any():
+        up = up[up]
+    tops, parts = np.unique(up, return_inverse=True)
+    return tops, parts.ravel()
 
 
 @compiled("_graph")

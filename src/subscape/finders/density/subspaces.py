@@ -145,10 +145,10 @@ def stands_out(points: FloatArray) -> float:
 
 def _impression(graph: DensityGraph, k: int) -> float:
     field = graph.field(k)
-    tops, parts = np.unique(graph.basins(field.values), return_inverse=True)
+    tops, parts = graph.hills(field.values)
     order = np.argsort(-field.links, kind="stable")
     best = highest_hill(
-        graph.links, field.links, order, parts.ravel(), field.values, len(tops), field.error
+        graph.links, field.links, order, parts, field.values, len(tops), field.error
     )
     return best / graph.n_rows
 
