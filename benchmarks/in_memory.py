@@ -156,7 +156,7 @@ def in_child(work: Callable[[], str], seconds: float) -> str:
         _speak(writing, work, seconds)
     os.close(writing)
     until = time.monotonic() + PATIENCE * (ROOM + seconds)
-    said, computed, moved = b"", -1, time.monotonic()
+    said, computed, moved = b"", -2, time.monotonic()
     while time.monotonic() < min(until, moved + IDLE):
         if select.select([reading], [], [], 1.0)[0]:
             more = os.read(reading, 65536)
@@ -164,7 +164,7 @@ def in_child(work: Callable[[], str], seconds: float) -> str:
                 break
             said += more
         now = ticks(child)
-        if now != computed or now == 0:  # where nobody says, only the whole time is limited
+        if now != computed or now < 0:  # where nobody says, only the whole time is limited
             computed, moved = now, time.monotonic()
     else:
         said = f"{WAITS}\n".encode()
@@ -179,14 +179,14 @@ def in_child(work: Callable[[], str], seconds: float) -> str:
 
 
 def ticks(session: int) -> int:
-    """What all processes of a session have computed up to now; 0 where it is not known."""
-    total = 0
+    """What all processes of a session have computed up to now; -1 where it is not known."""
+    total, known = 0, False
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError, ValueError, IndexError):
             fields = path.read_text().rpartition(")")[2].split()
             if int(fields[3]) == session:
-                total += sum(map(int, fields[11:15]))
-    return total
+                total, known = total + sum(map(int, fields[11:15])), True
+    return total if known else -1
 
 
 def _speak(writing: int, work: Callable[[], str], seconds: float) -> NoReturn:
