@@ -249,6 +249,23 @@ def test_waiting_ends_with_another_parent(process, monkeypatch):
     assert slept == [0.5] * 3 and process.ended == [1]
 
 
+@pytest.mark.parametrize("handle", [77, 0])
+def test_on_windows_the_parent_is_waited_for_by_its_handle(process, monkeypatch, handle):
+    asked = []
+    kernel = SimpleNamespace(
+        OpenProcess=lambda *given: asked.append(given) or handle,
+        WaitForSingleObject=lambda *given: asked.append(given),
+    )
+    monkeypatch.setattr(
+        orphans, "ctypes", SimpleNamespace(windll=SimpleNamespace(kernel32=kernel))
+    )
+    with pytest.raises(SystemExit):
+        orphans._wait_on_windows(5)
+    # SYNCHRONIZE, not inherited; INFINITE.
+    assert asked == [(0x00100000, False, 5), (77, 0xFFFFFFFF)][: 1 + bool(handle)]
+    assert process.ended == [orphans.ORPHANED]
+
+
 def test_who_waits_for_a_worker():
     parent = orphans.Parent.here()
     assert parent == (os.getpid(), socket.gethostname(), True)

@@ -14,7 +14,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from subscape.core.errors import LostWorkerError, SubscapeError
-from subscape.parallel import distributed
+from subscape.parallel import distributed, local
 from subscape.parallel.distributed import Carried, Lost, Shared, from_cluster
 from subscape.version import __version__
 
@@ -293,6 +293,33 @@ def test_the_next_call_that_ends(monkeypatch):
 
     monkeypatch.setattr(distributed, "_look", look)
     assert distributed._next(done, Client()) == 6 and len(seen) == 5
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "n_calls", "where"),
+    [(None, 2, "there"), (2, 2, "there"), (-1, 3, "there"), (1, 2, "here"), (None, 1, "here"),
+     (2, 0, "here")],
+)  # fmt: skip
+def test_who_does_calls_where_there_is_a_cluster(monkeypatch, n_jobs, n_calls, where):
+    monkeypatch.setattr(local, "active_client", lambda: "client")
+
+    def there(client, function, calls):
+        assert client == "client"
+        yield from ((i, "there") for i, _ in enumerate(calls))
+
+    monkeypatch.setattr(local, "from_cluster", there)
+    outcomes = list(local.finished(lambda: "here", [()] * n_calls, n_jobs))
+    assert outcomes == [(i, where) for i in range(n_calls)]
+
+
+def test_a_lost_call_is_an_error_where_it_has_a_name(monkeypatch):
+    def lost(function, calls, n_jobs, threads):
+        yield 1, Lost(2, "the process")
+
+    monkeypatch.setattr(local, "_finished", lost)
+    assert list(local.finished(len, [(), ()])) == [(1, Lost(2, "the process"))]
+    with pytest.raises(LostWorkerError, match="^start 2 of 2 can't be done: the process was"):
+        list(local.finished(len, [(), ()], what="start"))
 
 
 # -- calls that are lost ---------------------------------------------------------------------------

@@ -338,7 +338,8 @@ def _curves_of_many() -> Any:
     values = np.arange(8) / 8
     curve = SimpleNamespace(
         settings=settings, values=values, low=values, high=values + 0.5, chosen=7, better="high",
-        replicates=values[:, None] + np.zeros((8, 3)), method="m", labels=[f"s{i}" for i in range(8)],
+        replicates=values[:, None] + np.zeros((8, 3)), method="m",
+        labels=[f"s{i}" for i in range(8)],
     )  # fmt: skip
     return StabilityCurveDisplay.from_curves(curve, title="eight")
 

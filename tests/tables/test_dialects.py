@@ -799,6 +799,16 @@ def test_a_header_that_comes_again_is_left_out_and_said(tmp_path, end):
     assert not any("no numbers" in note for note in table.notes)
 
 
+@pytest.mark.parametrize(
+    ("at", "said"),
+    [((3,), "1 row (line 5)"), ((3, 7, 9), "3 rows (line 5, 10, 13)"),
+     ((3, 5, 7, 9), "4 rows (line 5, 8, 11, …)")],
+)  # fmt: skip
+def test_three_lines_of_headers_are_named(tmp_path, at, said):
+    table = joined(tmp_path, of_four, at=at)
+    assert f"the names of the columns come again in {said}, left out there" in table.notes
+
+
 def test_a_header_that_comes_again_keeps_the_numbers_of_lines(tmp_path):
     def row(i):
         return "a,what,2023-01-30,00999" if i == 11 else of_four(i % 20)
