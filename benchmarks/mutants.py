@@ -295,15 +295,13 @@ class House:
         files = {test.partition("::")[0] for test in wanted}
         files.update(file for mutant in mutants for file in _naming(mutant.path))
         there = self._there = sorted(file for file in files if (self.root / file).exists())
-        if not with_new:
-            return
         output, _ = self._asked(["--collect-only", "-q", *there], 600)
         found = {line for line in output.splitlines() if "::" in line}
         if len(found & wanted) < len(wanted) / 2:
             raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
         new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
-        if new:
+        if new and with_new:
             print(f"{len(new)} new tests are run once, to see what they call", flush=True)
             noted = self.root / "new.json"
             noting = ["-p", "benchmarks.called", "--called", str(noted)]

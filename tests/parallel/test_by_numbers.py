@@ -256,9 +256,7 @@ def test_on_windows_the_parent_is_waited_for_by_its_handle(process, monkeypatch,
         OpenProcess=lambda *given: asked.append(given) or handle,
         WaitForSingleObject=lambda *given: asked.append(given),
     )
-    monkeypatch.setattr(
-        orphans, "ctypes", SimpleNamespace(windll=SimpleNamespace(kernel32=kernel))
-    )
+    monkeypatch.setattr(orphans, "ctypes", SimpleNamespace(windll=SimpleNamespace(kernel32=kernel)))
     with pytest.raises(SystemExit):
         orphans._wait_on_windows(5)
     # SYNCHRONIZE, not inherited; INFINITE.
