@@ -318,7 +318,7 @@ def test_a_lost_call_is_an_error_where_it_has_a_name(monkeypatch):
 
     monkeypatch.setattr(local, "_finished", lost)
     assert list(local.finished(len, [(), ()])) == [(1, Lost(2, "the process"))]
-    with pytest.raises(LostWorkerError, match="^start 2 of 2 can't be done: the process was"):
+    with pytest.raises(LostWorkerError, match=r"^start 2 of 2 can't be done: the process was"):
         list(local.finished(len, [(), ()], what="start"))
 
 
