@@ -17,6 +17,7 @@ import functools
 import hashlib
 import importlib
 import importlib.metadata
+import inspect
 import json
 import math
 import os
@@ -1622,6 +1623,39 @@ def _draws() -> Any:
     """Several tables of one null model."""
     model = find("NullModel")(table("boxes"), "copula", shrinkage=0.1)
     return [attempt(lambda seed=seed: model.draw(seed)) for seed in (0, 1)]
+
+
+# -- what parameters may be ------------------------------------------------------------------------
+
+
+def may_be(constraint: Any) -> Any:
+    """One of the things that a parameter may be, in words that are the same in every version."""
+    from sklearn.utils._param_validation import Interval, StrOptions
+
+    if isinstance(constraint, StrOptions):
+        return sorted(constraint.options)
+    if isinstance(constraint, Interval):
+        ends = (constraint.left, constraint.right)
+        low, high = ("" if end is None or math.isinf(end) else f"{end:g}" for end in ends)
+        first = "[" if constraint.closed in ("left", "both") else "("
+        last = "]" if constraint.closed in ("right", "both") else ")"
+        return f"{constraint.type.__name__} {first}{low}, {high}{last}"
+    return getattr(constraint, "__name__", str(constraint))
+
+
+def ranges(name: str) -> dict[str, Any]:
+    """Each parameter of an estimator: what it is by default, and all that it may be."""
+    made = find(name)
+    told = {}
+    for parameter, default in sorted(inspect.signature(made).parameters.items()):
+        listed = made._parameter_constraints[parameter]
+        listed = [listed] if isinstance(listed, str) else listed
+        told[parameter] = [repr(default.default), *map(may_be, listed)]
+    return told
+
+
+for _name in find("of_role")("finder", "views", "alternative", "consensus"):
+    add(f"parameters/{_name}", functools.partial(ranges, _name))
 
 
 # -- running and comparing -------------------------------------------------------------------------

@@ -46,6 +46,7 @@ QUICK = {
     "prototypes",
     "ensemble",
     "core",
+    "parameters",
 }
 GROUPS = sorted({group(name) for name in KNOWN})
 
