@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from called import various
+from called import is_about, various
 from in_memory import ENDLESS, Quick
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ TIME = "time"
 BROKEN = "ImportError while loading conftest"
 #: The golden record compares all of a result to the bit: asked before other tests that take longer.
 GOLDEN = "tests/golden/"
-QUICK = 0.1
+QUICK, OWN_QUICK = 0.1, 0.5
 #: Tests that are asked in memory take no longer, each and all together.
 LONGEST_IN_MEMORY, ALL_IN_MEMORY = 2.0, 6.0
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
@@ -229,15 +229,18 @@ class Calls:
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
         if not mutant.function:
             return various(first | rest, self.seconds)
-        return [*self._telling_first(various(first, self.seconds)), *various(rest, self.seconds)]
+        listed = self._telling_first(various(first, self.seconds), mutant.path)
+        return [*listed, *various(rest, self.seconds)]
 
-    def _telling_first(self, tests: list[str]) -> list[str]:
-        """Quick ones, then the golden record, then all others."""
+    def _telling_first(self, tests: list[str], path: str) -> list[str]:
+        """Quick ones, of files with the module's name first; the golden record; all others."""
 
         def rank(test: str) -> int:
-            if self.seconds[test] < QUICK:
+            if self.seconds[test] < OWN_QUICK and is_about(test.partition("::")[0], path):
                 return 0
-            return 1 if test.startswith(GOLDEN) else 2
+            if self.seconds[test] < QUICK:
+                return 1
+            return 2 if test.startswith(GOLDEN) else 3
 
         return sorted(tests, key=rank)
 
@@ -260,7 +263,7 @@ def _naming(path: str) -> list[str]:
     named = [
         str(file.relative_to(ROOT)) for file in sorted(TESTS.rglob("test_*.py"))
         if dotted in file.read_text(encoding="utf-8")
-        or (file.parent.name == parts[0] and parts[-1] in file.stem)
+        or is_about(str(file.relative_to(ROOT)), path)
     ]  # fmt: skip
     return [f"src/subscape/{path}", *named]
 
