@@ -38,6 +38,8 @@ from subscape.plots import (
     ViewsDisplay,
 )
 from subscape.plots.views import Plane
+from subscape.report import figures
+from subscape.testing.studies import planted_study
 from subscape.validation import ClusterStability
 
 KNOWN = Path(__file__).with_name("pictures.json")
@@ -349,12 +351,27 @@ def _curve_of_shares() -> Any:
     return StabilityCurveDisplay.from_curves({"only": curve}, replicates=True)
 
 
+def _of_study(name: str, n_clusters: int = 3, untidy: bool = False, **changes: Any) -> Any:
+    """A picture of a study that was made by hand, as its page has it."""
+    study = planted_study(30, n_clusters=(n_clusters, 2), n_results=7, untidy=untidy, **changes)
+    view = study.views[1] if untidy else study.views[0]
+    draw = getattr(figures, name)
+    return SimpleNamespace(figure_=draw(study, view) if name in OF_VIEWS else draw(study))
+
+
+#: Pictures of a study that are of one view.
+OF_VIEWS = ("scatter", "cells", "features")
+
+
 def _flags() -> Any:
     return StabilityCurveDisplay.from_curves(_curve(numbers=(False, True, 2)))
 
 
 CASES: dict[str, Callable[[], Any]] = {
     "adco over time": lambda: AdcoOverTimeDisplay.from_profiles(_windows(), reference=1),
+    "adco of two": lambda: AdcoOverTimeDisplay.from_profiles(
+        list(_windows().values())[:2], reference=-1
+    ),
     "adco of nine": lambda: AdcoOverTimeDisplay(
         np.arange(9) / 10, np.arange(9) / 9, [f"w{i}" for i in range(9)], 4
     ).plot(title="nine"),
@@ -390,6 +407,14 @@ CASES: dict[str, Callable[[], Any]] = {
         X, LABELS, flat_dims=1, title="errors"
     ),
     "reconstruction error of many": _many_names,
+    "study: scatter": lambda: _of_study("scatter"),
+    "study: scatter with noise": lambda: _of_study("scatter", untidy=True),
+    "study: scatter of thirteen": lambda: _of_study("scatter", 13),
+    "study: cells": lambda: _of_study("cells"),
+    "study: features": lambda: _of_study("features"),
+    "study: features of an untidy view": lambda: _of_study("features", untidy=True),
+    "study: map": lambda: _of_study("results_map"),
+    "study: distances": lambda: _of_study("distances"),
     "stability curve": lambda: StabilityCurveDisplay.from_curves(_curve()),
     "stability curves": lambda: StabilityCurveDisplay.from_curves(
         {"a": _curve(), "b": _curve("high", None)}, title="two"
