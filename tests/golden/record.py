@@ -11,6 +11,7 @@ and scikit-learn than the record was made with (``MADE_WITH``), all is compared 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import fnmatch
 import functools
@@ -1656,6 +1657,79 @@ def ranges(name: str) -> dict[str, Any]:
 
 for _name in find("of_role")("finder", "views", "alternative", "consensus"):
     add(f"parameters/{_name}", functools.partial(ranges, _name))
+
+
+# -- what the check suites ask ----------------------------------------------------------------------
+
+
+def asked_by(checks: Mapping[str, Any], checked: Callable[[list[Any]], Any]) -> dict[str, Any]:
+    """What each check of a suite hands over; what it thinks of the answer does not matter."""
+    told = {}
+    for name, check in checks.items():
+        if name == "parameters_out_of_range":  # values that scikit-learn makes up of a set
+            continue
+        seen: list[Any] = []
+        with contextlib.suppress(AssertionError):
+            check(checked(seen))
+        told[name] = sha(json.dumps(seen, sort_keys=True).encode())
+    return told
+
+
+def noting(name: str) -> Callable[[list[Any]], Any]:
+    """An estimator that keeps all it is asked, and answers as it does."""
+
+    def made(seen: list[Any]) -> Any:
+        class Noting(find(name)):
+            def fit(self, *handed: Any, **known: Any) -> Any:
+                asked = {key: repr(value)[:9] for key, value in self.get_params().items()}
+                seen.append([[digest(each) for each in handed], digest(known), asked])
+                return super().fit(*handed, **known)
+
+        return Noting(3)
+
+    return made
+
+
+@named("testing/checks of finders")
+def _checks_of_finders() -> Any:
+    """Of threads the order is anybody's, but all are given the same."""
+    return asked_by(importlib.import_module("subscape.testing.finders").FINDER_CHECKS,
+                    noting("LAC"))  # fmt: skip
+
+
+@named("testing/checks of consensus methods")
+def _checks_of_consensus() -> Any:
+    """With a method that takes subspaces."""
+    return asked_by(importlib.import_module("subscape.testing.consensus").CONSENSUS_CHECKS,
+                    noting("CSPA"))  # fmt: skip
+
+
+@named("testing/checks of measures")
+def _checks_of_measures() -> Any:
+    """With a measure that accepts everything and promises all."""
+    known = find("MEASURES")["clustering_error"]
+    promises = frozenset(importlib.import_module("subscape.measures.registry").PROPERTIES)
+
+    def made(seen: list[Any]) -> Any:
+        def function(a: Any, b: Any, **options: Any) -> float:
+            seen.append([digest(a), digest(b), digest(options)])
+            return 0.5
+
+        return dataclasses.replace(known, function=function, properties=promises, caveats={})
+
+    checks = importlib.import_module("subscape.testing.measures").MEASURE_CHECKS
+    return asked_by(checks, made)
+
+
+@named("testing/studies")
+def _made_by_hand() -> Any:
+    """Studies that no search had to find."""
+    studies = importlib.import_module("subscape.testing.studies")
+    return {
+        "plain": digest(studies.planted_study(90)),
+        "untidy": digest(studies.planted_study(90, n_clusters=(3, 2), untidy=True)),
+        "empty": digest(studies.empty_study()),
+    }
 
 
 # -- running and comparing -------------------------------------------------------------------------
