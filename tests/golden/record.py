@@ -1659,7 +1659,7 @@ for _name in find("of_role")("finder", "views", "alternative", "consensus"):
     add(f"parameters/{_name}", functools.partial(ranges, _name))
 
 
-# -- what the check suites ask ----------------------------------------------------------------------
+# -- what the check suites ask ---------------------------------------------------------------------
 
 
 def asked_by(checks: Mapping[str, Any], checked: Callable[[list[Any]], Any]) -> dict[str, Any]:
