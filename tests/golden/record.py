@@ -1659,6 +1659,35 @@ for _name in find("of_role")("finder", "views", "alternative", "consensus"):
     add(f"parameters/{_name}", functools.partial(ranges, _name))
 
 
+# -- what commands take ----------------------------------------------------------------------------
+
+
+def taken_by(command: str) -> dict[str, Any]:
+    """Each argument and option of a command: what it may be, and what it is by default."""
+    import click
+
+    main = importlib.import_module("subscape.cli.main").cli
+    found = main.get_command(click.Context(main), command)
+    told = {}
+    for parameter in found.params:
+        kind, default = parameter.type, parameter.default
+        says = isinstance(default, str | int | float) and not isinstance(default, bool)
+        told[" ".join([*parameter.opts, *parameter.secondary_opts])] = {
+            "kind": [parameter.param_type_name, kind.name, parameter.nargs],
+            "choices": [str(each) for each in getattr(kind, "choices", ())],
+            "range": [getattr(kind, each, None) for each in ("min", "max", "min_open", "max_open")],
+            "default": repr(default) if says else None,
+            "is_flag": bool(getattr(parameter, "is_flag", False)),
+            "is_many": bool(getattr(parameter, "multiple", False)),
+            "is_needed": parameter.required,
+        }
+    return {option: told[option] for option in sorted(told)}
+
+
+for _name in sorted(importlib.import_module("subscape.cli.main").COMMANDS):
+    add(f"commands/{_name}", functools.partial(taken_by, _name))
+
+
 # -- what the check suites ask ---------------------------------------------------------------------
 
 

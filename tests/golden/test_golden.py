@@ -47,6 +47,7 @@ QUICK = {
     "ensemble",
     "core",
     "parameters",
+    "commands",
     "testing",
 }
 GROUPS = sorted({group(name) for name in KNOWN})
