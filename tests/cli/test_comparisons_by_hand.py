@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import click
 import numpy as np
 import pytest
 
 from subscape import SubspaceClustering
-from subscape.cli import compare, inputs
+from subscape.cli import compare, inputs, matrix
 from subscape.cli.compare import Match, Score, match, of_rows, score
 from subscape.cli.inputs import ALIASES, HABITS, Shape, measure_name, suggestion
 from subscape.files.formats import FileSource
@@ -257,3 +258,55 @@ def test_a_measure_that_nobody_knows():
     assert suggestion("k", ["n_clusters"]) == " Did you mean 'n_clusters'?"
     assert suggestion("k", ["other"]) == "" and HABITS["seed"] == "random_state"
     assert suggestion("N-Clusters", ["n_clusters", "x"]) == " Did you mean 'n_clusters'?"
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+DISTANCES = np.array([[0, 0.25, 0.5], [0.25, 0, 0.125], [0.5, 0.125, 0]])
+
+
+def test_a_matrix_that_fits_is_shown_whole(monkeypatch):
+    names = ["a", "b" * 50, "c"]
+    lines = matrix._as_text(DISTANCES, names, "rnia", 1)
+    assert lines[0] == "rnia (0 = identical) among 3 clusterings" and lines[1] == ""
+    assert lines[2].split() == ["1", "2", "3"]
+    assert lines[3].split() == ["1", "a", "0.000", "0.250", "0.500"]
+    assert lines[-1] == f"Median: {'b' * 50} (mean distance 0.188 to the others)"
+    # Names of 32 letters with their number, and seven for each of the others: 53.
+    wide = np.zeros((8, 8))
+    names = ["x" * 40] * 7 + ["x" * 22]
+    for columns, is_whole in ((88, True), (87, False)):
+        monkeypatch.setattr(
+            matrix.shutil, "get_terminal_size", lambda: SimpleNamespace(columns=columns)
+        )
+        lines = matrix._as_text(wide, names, "rnia", 0)
+        assert any("-o distances.csv" in line for line in lines) is not is_whole
+    monkeypatch.setattr(matrix.shutil, "get_terminal_size", lambda: SimpleNamespace(columns=20))
+    assert not any("-o distances.csv" in line for line in matrix._as_text(
+        wide[:6, :6], names[:6], "rnia", 0))  # fmt: skip
+
+
+def test_what_is_nearest_to_each():
+    assert matrix._nearest(DISTANCES, ["a", "b", "c"]) == [
+        ("a", "0.375", "b", "0.250"), ("b", "0.188", "c", "0.125"), ("c", "0.312", "b", "0.125"),
+    ]  # fmt: skip
+
+
+def test_distances_as_csv():
+    text = matrix._csv(DISTANCES, ["a", "=b", "c"])
+    head, first, second, _ = text.splitlines()
+    assert head.startswith(",a,") and head.endswith(",c") and not head.startswith(",a,=")
+    assert first == "a,0.0,0.25,0.5" and second.endswith("=b,0.25,0.0,0.125")
+
+
+def test_files_that_are_in_the_way(tmp_path):
+    path = tmp_path / "d.csv"
+    matrix._check_target(path, False)
+    path.write_text("x")
+    with pytest.raises(FileExistsError, match="exists; --force replaces it"):
+        matrix._check_target(path, False)
+    matrix._check_target(path, True)
+    with pytest.raises(FileNotFoundError, match="does not exist"):
+        matrix._check_target(tmp_path / "no" / "d.csv", True)
+    matrix._write(path, b"new", True)
+    assert path.read_bytes() == b"new"

@@ -87,6 +87,24 @@ def test_everything_is_put_back(monkeypatch, before):
     assert signal.set_wakeup_fd(-1) == -1
 
 
+def test_many_signals_at_once_say_nothing(monkeypatch, capfd):
+    """The pipe that wakes the listener is full, long after the first one was heard."""
+    stop = PromptStop(lambda: None)
+    monkeypatch.setattr(stop, "_listen", lambda: None)
+    with stop:
+        try:
+            while True:
+                stop._mouth.send(bytes(65536))
+        except BlockingIOError:
+            pass
+        for _ in range(3):
+            with pytest.raises(KeyboardInterrupt):
+                os.kill(os.getpid(), signal.SIGINT)
+                time.sleep(1.0)
+    assert capfd.readouterr().err == ""
+    stop._ear.close()
+
+
 def test_what_ignores_signals_goes_on_doing_so():
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
