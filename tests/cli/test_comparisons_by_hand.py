@@ -276,9 +276,8 @@ def test_a_matrix_that_fits_is_shown_whole(monkeypatch):
     wide = np.zeros((8, 8))
     names = ["x" * 40] * 7 + ["x" * 22]
     for columns, is_whole in ((88, True), (87, False)):
-        monkeypatch.setattr(
-            matrix.shutil, "get_terminal_size", lambda: SimpleNamespace(columns=columns)
-        )
+        size = SimpleNamespace(columns=columns)
+        monkeypatch.setattr(matrix.shutil, "get_terminal_size", lambda size=size: size)
         lines = matrix._as_text(wide, names, "rnia", 0)
         assert any("-o distances.csv" in line for line in lines) is not is_whole
     monkeypatch.setattr(matrix.shutil, "get_terminal_size", lambda: SimpleNamespace(columns=20))
