@@ -128,6 +128,16 @@ def various(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
     return [test for *_, test in sorted(ranked)]
 
 
+def is_about(file: str, module: str) -> bool:
+    """Whether a file of tests has the name of a module of the same package.
+
+    >>> is_about("tests/core/test_prototypes.py", "core/prototypes.py")
+    True
+    """
+    parts, of = Path(module).with_suffix("").parts, Path(file)
+    return of.name.startswith("test_") and of.parent.name == parts[0] and parts[-1] in of.stem
+
+
 def golden(families: Sequence[str] = ()) -> Calls:
     """What the tests of the golden record call, by running its cases here."""
     place = ROOT / "tests" / "golden"
@@ -172,7 +182,13 @@ def main() -> None:
         seconds.update(zip(names, content["seconds"], strict=True))
         for function, numbers in content["called"].items():
             tests[function].update(names[i] for i in numbers)
-    kept = {function: set(various(own, seconds)[: options.most]) for function, own in tests.items()}
+    kept = {
+        function: {
+            *various(own, seconds)[: options.most],
+            *(test for test in own if is_about(test.partition("::")[0], function.partition(":")[0]))
+        }
+        for function, own in tests.items()
+    }  # fmt: skip
     # Tests that call nothing may still hold constants against each other.
     asked = set().union(*kept.values(), set(seconds) - set().union(*tests.values()))
     write(options.output, kept, {test: seconds[test] for test in asked})

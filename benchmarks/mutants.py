@@ -34,7 +34,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from called import various
+from called import is_about, various
 from in_memory import ENDLESS, Quick
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +48,7 @@ TIME = "time"
 BROKEN = "ImportError while loading conftest"
 #: The golden record compares all of a result to the bit: asked before other tests that take longer.
 GOLDEN = "tests/golden/"
-QUICK = 0.5
+QUICK, OWN_QUICK = 0.1, 0.5
 #: Tests that are asked in memory take no longer, each and all together.
 LONGEST_IN_MEMORY, ALL_IN_MEMORY = 2.0, 6.0
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
@@ -181,7 +181,7 @@ def _changes(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
             yield "swapped", other
     elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
         yield "dropped", ast.Pass()
-    elif isinstance(node, ast.Return) and node.value is not None and not _is_none(node.value):
+    elif isinstance(node, ast.Return) and node.value is not None and not _is_no(node.value):
         yield "returns nothing", ast.Return(ast.Constant(None))
     elif isinstance(node, ast.AugAssign) and type(node.op) in EXCHANGED:
         new.op = EXCHANGED[type(node.op)]()  # type: ignore[attr-defined]
@@ -192,8 +192,9 @@ def _name(node: ast.Call) -> str:
     return str(getattr(node.func, "attr", getattr(node.func, "id", "")))
 
 
-def _is_none(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
+def _is_no(node: ast.expr) -> bool:
+    """Nothing, or False, which to whoever asks is the same answer."""
+    return isinstance(node, ast.Constant) and (node.value is None or node.value is False)
 
 
 def _has_star(node: ast.Call) -> bool:
@@ -228,15 +229,18 @@ class Calls:
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
         if not mutant.function:
             return various(first | rest, self.seconds)
-        return [*self._telling_first(various(first, self.seconds)), *various(rest, self.seconds)]
+        listed = self._telling_first(various(first, self.seconds), mutant.path)
+        return [*listed, *various(rest, self.seconds)]
 
-    def _telling_first(self, tests: list[str]) -> list[str]:
-        """Quick ones, then the golden record, then all others."""
+    def _telling_first(self, tests: list[str], path: str) -> list[str]:
+        """Quick ones, of files with the module's name first; the golden record; all others."""
 
         def rank(test: str) -> int:
-            if self.seconds[test] < QUICK:
+            if self.seconds[test] < OWN_QUICK and is_about(test.partition("::")[0], path):
                 return 0
-            return 1 if test.startswith(GOLDEN) else 2
+            if self.seconds[test] < QUICK:
+                return 1
+            return 2 if test.startswith(GOLDEN) else 3
 
         return sorted(tests, key=rank)
 
@@ -259,7 +263,7 @@ def _naming(path: str) -> list[str]:
     named = [
         str(file.relative_to(ROOT)) for file in sorted(TESTS.rglob("test_*.py"))
         if dotted in file.read_text(encoding="utf-8")
-        or (file.parent.name == parts[0] and parts[-1] in file.stem)
+        or is_about(str(file.relative_to(ROOT)), path)
     ]  # fmt: skip
     return [f"src/subscape/{path}", *named]
 
@@ -294,15 +298,13 @@ class House:
         files = {test.partition("::")[0] for test in wanted}
         files.update(file for mutant in mutants for file in _naming(mutant.path))
         there = self._there = sorted(file for file in files if (self.root / file).exists())
-        if not with_new:
-            return
         output, _ = self._asked(["--collect-only", "-q", *there], 600)
         found = {line for line in output.splitlines() if "::" in line}
         if len(found & wanted) < len(wanted) / 2:
             raise RuntimeError(f"most tests are not there any more:\n{output[-2000:]}")
         new = sorted(found - set(self.calls.seconds))
         self.calls.keep(found)
-        if new:
+        if new and with_new:
             print(f"{len(new)} new tests are run once, to see what they call", flush=True)
             noted = self.root / "new.json"
             noting = ["-p", "benchmarks.called", "--called", str(noted)]
@@ -344,7 +346,7 @@ class House:
         tests, expected = [], 0.0
         for test in self.calls.tests(mutant):
             seconds = self.calls.seconds[test]
-            if seconds < LONGEST_IN_MEMORY and not test.startswith(GOLDEN):
+            if seconds < LONGEST_IN_MEMORY:
                 expected += seconds
                 tests.append(test)
             if expected > min(ALL_IN_MEMORY, self.seconds):

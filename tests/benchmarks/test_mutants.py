@@ -49,6 +49,7 @@ def changes(text):
             ("off by one", "2"), ("doubled", "2"), ("returns nothing", "return None"),
         }),
         ("def f(): return None", set()),
+        ("def f() -> bool: return False", {("other truth", "True")}),
         ("raise ValueError(f'{a - 1}')", set()),
         ("if TYPE_CHECKING:\n    x = 1", set()),
     ],
@@ -237,20 +238,28 @@ ask("x + 1", "x + 2", "test_odd")  # fails without the change
 ask("x * 2", "x * 3", "test_f", "test_g", "gone")
 ask("x + 1", "exit(3)", "test_f")
 ask("x + 1", "__import__('os')._exit(0)", "test_g", "test_f")
-in_memory.ROOM, in_memory.PATIENCE = 1.0, 100
+ask("x + 1", "x + 2", "test_odd", "test_f")  # the other one says something
+ask("LIMIT = 5", "LIMIT = 1 / 0", "test_g")
+in_memory.ROOM, in_memory.PATIENCE, in_memory.IDLE = 1.0, 100, 1.5
 quick.end()
 quick = in_memory.Quick(prepare, ["-q", "-p", "no:cacheprovider", "--rootdir", {folder!r}, "-c",
                                   os.devnull, "test_it.py"])
 ask("x + 1", "any(0 for _ in iter(int, 1))", "test_f", seconds=0.0)
+ask("x * 2", "__import__('time').sleep(60) or x * 2", "test_g", "test_f")  # nobody knows
+ask("f(x):\\n", "f(x):\\n    __import__('time').sleep(60 * (x == 5))\\n    x += 1\\n",
+    "test_later", "test_f")  # the one waits, the other notices
 quick.end()
 """
 
 
 def test_quick_tests_are_asked_in_memory(tmp_path):
-    (tmp_path / "it.py").write_text("def f(x):\n    return x + 1\ndef g(x):\n    return x * 2\n")
+    (tmp_path / "it.py").write_text(
+        "LIMIT = 5\ndef f(x):\n    return x + 1\ndef g(x):\n    return x * 2\n"
+    )
     (tmp_path / "test_it.py").write_text(
         "import it\ndef test_f():\n    assert it.f(1) == 2\n"
         "def test_g():\n    assert it.g(2) == 4\ndef test_odd():\n    assert it.f(1) == 7\n"
+        "def test_later():\n    assert it.f(5) == 6\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT.format(folder=str(tmp_path))],
@@ -259,5 +268,6 @@ def test_quick_tests_are_asked_in_memory(tmp_path):
     )  # fmt: skip
     assert done.stdout.splitlines() == [
         "test_it.py::test_f", "", "", "", "test_it.py::test_g", "test_it.py::test_f",
-        "test_it.py::test_f", in_memory.ENDLESS,
+        "test_it.py::test_f", "test_it.py::test_f", in_memory.BROKEN, in_memory.ENDLESS, "",
+        "test_it.py::test_f",
     ]  # fmt: skip

@@ -64,6 +64,15 @@ def test_negative_numbers_are_no_groups(join):
     assert np.unique(found).tolist()[0] == -1 and len(np.unique(found)) == 3
 
 
+def test_zero_is_a_group(join):
+    found = join(IDS, ["group", *map(str, [-1, *[0] * 5, *[1] * 6])])
+    assert found[0] == -1 and len(set(found[1:6])) == len(set(found[6:])) == 1
+    assert found[1] >= 0 and found[6] >= 0 and found[1] != found[6]
+    # A share below zero is a value like any other.
+    found = join(IDS, ["group", *map(str, [*[-0.5] * 6, *[0.5] * 6])])
+    assert min(found) >= 0 and len(set(found)) == 2
+
+
 def test_the_labels_of_a_study_without_what_stands_beside_them(join):
     lines = [f"p{i},{1 + (i > 3)},{'young' if i > 3 else ''},{i / 12:.4f}" for i in range(12)]
     head = "row,view_1,view_1_name,view_1_confidence"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from subscape.core import SubspaceClustering
+from subscape.core.convert import encode_labels
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 
 MASKS = [[1, 0, 0], [0, 1, 1]]
@@ -69,3 +70,10 @@ def test_equal_clusterings():
     ):  # fmt: skip
         assert one != other
     assert one != "a clustering" and (one == 3) is False
+
+
+@pytest.mark.parametrize("number", [2**63, 2**64 - 1])
+def test_numbers_beyond_64_bits_are_no_labels(number):
+    with pytest.raises(ValueError, match=f"labels go up to {number}; number the clusters"):
+        encode_labels(np.array([0, number], dtype=np.uint64))
+    assert encode_labels(np.array([0, 2**63 - 1], dtype=np.uint64)).names == (0, 2**63 - 1)

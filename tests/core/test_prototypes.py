@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -390,3 +391,14 @@ def test_columns_in_another_order_are_refused():
     describe(frame, found)
     with pytest.raises(ValueError, match="another order"):
         describe(frame[["c", "a", "b"]], found)
+
+
+@pytest.mark.parametrize(("share", "is_noise"), [(0.0, False), (0.5, False), (1.0, False)])
+def test_a_row_in_the_middle_of_a_cluster_is_no_noise_however_much_there_is(share, is_noise):
+    """Ten digits more likely in the cluster than in the table: odds of 999 to 1 don't matter."""
+    rng = np.random.default_rng(0)
+    X = np.r_[rng.normal(size=(50, 3)) * 1e-6, rng.normal(size=(50, 3)) * 10 + 100]
+    found = replace(describe(X, np.repeat([0, -1], 50)), noise_share=share)
+    assert (assign(X[:1], found, noise=True) == -1).tolist() == [is_noise]
+    assert assign(np.full((1, 3), 500.0), found, noise=True).tolist() == [-1]
+    assert assign(np.full((1, 3), 500.0), found, noise=False).tolist() == [0]

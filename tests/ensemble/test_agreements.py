@@ -49,6 +49,13 @@ def test_abstentions_and_noise():
     assert empty.cluster_records() == []
 
 
+def test_a_cluster_that_shares_no_row_stands_for_none():
+    """The member's second cluster lies in the noise of the consensus: it votes for nobody."""
+    found = agreement([0, 0, 0, -1, -1], [[0, 0, -1, 1, 1]])
+    np.testing.assert_array_equal(found.votes, [[1, 1, 0, 0, 0]])
+    np.testing.assert_array_equal(found.rows, [1, 1, 0, 0, 0])
+
+
 def test_similarity_sees_subspaces():
     a = SubspaceClustering.from_labels([0, 0, 1, 1], masks=[[1, 0], [0, 1]])
     swapped = SubspaceClustering.from_labels([0, 0, 1, 1], masks=[[0, 1], [1, 0]])

@@ -183,6 +183,7 @@ class TestMetaclusters:
         monkeypatch.setattr("subscape.ensemble.metaclusters.MOST_CLUSTERS", 5)
         with pytest.raises(ValueError, match="fewer members, or EMPCE or HBGF"):
             ClusterBasedPCE(2).fit([[0, 1, 2], [0, 1, 2]])
+        ClusterBasedPCE(2).fit([[0, 1, 2], [0, 1, 1]])  # five are not too many
 
 
 def test_groups_that_win_no_row_are_dropped_with_a_warning():

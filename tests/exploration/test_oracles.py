@@ -22,7 +22,7 @@ from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.study import as_table
 from subscape.exploration.views import Consensus, consensus_of
 from subscape.testing.studies import planted_study
-from subscape.validation.classes import gamma_p_value
+from subscape.validation.classes import gamma_interval, gamma_p_value
 from subscape.validation.fitted_tails import (
     gumbel_holds,
     gumbel_interval,
@@ -493,3 +493,14 @@ def test_an_open_curve_is_not_taken_for_a_ring():
     angle = rng.uniform(0, 2 * np.pi, 250)
     circle = np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.1, (250, 2))
     assert assess.follows_curve(circle, (2, 3, 4, 5, 6, 8), 0) == "ring"
+
+
+def test_maxima_that_are_all_alike_have_the_least_spread():
+    """Five tables without groups gave 2: with a spread of a half, 9 is fourteen spreads away."""
+    alike = np.full(5, 2.0)
+    found = gamma_p_value(9.0, alike, 0.5)
+    told = gamma_interval(9.0, alike, 0.5)
+    assert 0 < found < 1 / 6 and told.low <= found <= told.high
+    wider = gamma_interval(9.0, alike, 2.0)
+    assert gamma_p_value(9.0, alike, 2.0) > found and wider.high > told.high
+    assert gamma_interval(1.0, alike, 0.5) == (1.0, 1.0)

@@ -1,3 +1,4 @@
+import io
 import json
 import os
 import pickle
@@ -195,6 +196,26 @@ class TestRefused:
         path = save(tmp_path / "c.subscape", clustering)
         rewrite(path, lambda m: m["clusterings"][0].update(n_rows=2, row_names=None))
         with pytest.raises(FileFormatError, match="don't fit"):
+            load(path)
+
+    @pytest.mark.parametrize("stated", [9, 20, 1000])
+    def test_features_that_the_masks_do_not_have(self, tmp_path, stated):
+        given = SubspaceClustering.from_labels([0, 1], masks=np.eye(2, 8, dtype=bool))
+        path = save(tmp_path / "c.subscape", given)
+        rewrite(path, lambda m: m["clusterings"][0].update(n_features=stated))
+        with pytest.raises(FileFormatError, match=f"{stated:,} features are stated, the masks"):
+            load(path)
+
+    def test_masks_in_a_row(self, tmp_path):
+        path = save(tmp_path / "c.subscape", SubspaceClustering.from_labels([0], n_features=8))
+        flat = io.BytesIO()
+        np.save(flat, np.array([255], np.uint8))
+
+        def edit(manifest):
+            manifest["arrays"]["clustering0_masks"]["shape"] = [1]
+
+        rewrite(path, edit, add={"clustering0_masks.npy": flat.getvalue()})
+        with pytest.raises(FileFormatError, match="8 features are stated, the masks have others"):
             load(path)
 
     def test_missing_array(self, tmp_path, clustering):

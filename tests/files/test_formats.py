@@ -332,6 +332,12 @@ class TestElki:
         assert draft.cluster_names == ("cluster_2", "cluster_10")
         assert draft.provenance["algorithm"] == "clustering.subspace.PROCLUS"
 
+    @pytest.mark.parametrize("row", ["[ 1.0 ]", "[ ]"])
+    def test_a_matrix_with_a_short_row_is_damaged(self, write, row):
+        facts = ["# Weak Eigenvectors:", "# [ 1.0, 0.0 ]", f"# {row}"]
+        with pytest.raises(FileFormatError, match="the Weak Eigenvectors of c are damaged"):
+            read_clusterings(write("a.txt", elki_block("c", [3, 7], *facts)))
+
     def test_rows_count_from_one_zero_or_as_the_settings_say(self, write):
         block = elki_block("c", [3, 7], *dims("Dimensions: [1]"))
         assert read_clusterings(write("a.txt", block))[0].cluster(0).rows.tolist() == [2, 6]

@@ -11,12 +11,14 @@ and scikit-learn than the record was made with (``MADE_WITH``), all is compared 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import dataclasses
 import fnmatch
 import functools
 import hashlib
 import importlib
 import importlib.metadata
+import inspect
 import json
 import math
 import os
@@ -1622,6 +1624,141 @@ def _draws() -> Any:
     """Several tables of one null model."""
     model = find("NullModel")(table("boxes"), "copula", shrinkage=0.1)
     return [attempt(lambda seed=seed: model.draw(seed)) for seed in (0, 1)]
+
+
+# -- what parameters may be ------------------------------------------------------------------------
+
+
+def may_be(constraint: Any) -> Any:
+    """One of the things that a parameter may be, in words that are the same in every version."""
+    from sklearn.utils._param_validation import Interval, StrOptions
+
+    if isinstance(constraint, StrOptions):
+        return sorted(constraint.options)
+    if isinstance(constraint, Interval):
+        ends = (constraint.left, constraint.right)
+        low, high = ("" if end is None or math.isinf(end) else f"{end:g}" for end in ends)
+        first = "[" if constraint.closed in ("left", "both") else "("
+        last = "]" if constraint.closed in ("right", "both") else ")"
+        return f"{constraint.type.__name__} {first}{low}, {high}{last}"
+    return getattr(constraint, "__name__", str(constraint))
+
+
+def ranges(name: str) -> dict[str, Any]:
+    """Each parameter of an estimator: what it is by default, and all that it may be."""
+    made = find(name)
+    told = {}
+    for parameter, default in sorted(inspect.signature(made).parameters.items()):
+        listed = made._parameter_constraints[parameter]
+        listed = [listed] if isinstance(listed, str) else listed
+        told[parameter] = [repr(default.default), *map(may_be, listed)]
+    return told
+
+
+for _name in find("of_role")("finder", "views", "alternative", "consensus"):
+    add(f"parameters/{_name}", functools.partial(ranges, _name))
+
+
+# -- what commands take ----------------------------------------------------------------------------
+
+
+def taken_by(command: str) -> dict[str, Any]:
+    """Each argument and option of a command: what it may be, and what it is by default."""
+    import click
+
+    main = importlib.import_module("subscape.cli.main").cli
+    found = main.get_command(click.Context(main), command)
+    told = {}
+    for parameter in found.params:
+        kind, default = parameter.type, parameter.default
+        says = isinstance(default, str | int | float) and not isinstance(default, bool)
+        told[" ".join([*parameter.opts, *parameter.secondary_opts])] = {
+            "kind": [parameter.param_type_name, kind.name, parameter.nargs],
+            "choices": [str(each) for each in getattr(kind, "choices", ())],
+            "range": [getattr(kind, each, None) for each in ("min", "max", "min_open", "max_open")],
+            "default": repr(default) if says else None,
+            "is_flag": bool(getattr(parameter, "is_flag", False)),
+            "is_many": bool(getattr(parameter, "multiple", False)),
+            "is_needed": parameter.required,
+        }
+    return {option: told[option] for option in sorted(told)}
+
+
+for _name in sorted(importlib.import_module("subscape.cli.main").COMMANDS):
+    add(f"commands/{_name}", functools.partial(taken_by, _name))
+
+
+# -- what the check suites ask ---------------------------------------------------------------------
+
+
+def asked_by(checks: Mapping[str, Any], checked: Callable[[list[Any]], Any]) -> dict[str, Any]:
+    """What each check of a suite hands over; what it thinks of the answer does not matter."""
+    told = {}
+    for name, check in checks.items():
+        if name == "parameters_out_of_range":  # values that scikit-learn makes up of a set
+            continue
+        seen: list[Any] = []
+        with contextlib.suppress(AssertionError):
+            check(checked(seen))
+        told[name] = sha(json.dumps(seen, sort_keys=True).encode())
+    return told
+
+
+def noting(name: str) -> Callable[[list[Any]], Any]:
+    """An estimator that keeps all it is asked, and answers as it does."""
+
+    def made(seen: list[Any]) -> Any:
+        class Noting(find(name)):
+            def fit(self, *handed: Any, **known: Any) -> Any:
+                asked = {key: repr(value)[:9] for key, value in self.get_params().items()}
+                seen.append([[digest(each) for each in handed], digest(known), asked])
+                return super().fit(*handed, **known)
+
+        return Noting(3)
+
+    return made
+
+
+@named("testing/checks of finders")
+def _checks_of_finders() -> Any:
+    """Of threads the order is anybody's, but all are given the same."""
+    return asked_by(importlib.import_module("subscape.testing.finders").FINDER_CHECKS,
+                    noting("LAC"))  # fmt: skip
+
+
+@named("testing/checks of consensus methods")
+def _checks_of_consensus() -> Any:
+    """With a method that takes subspaces."""
+    return asked_by(importlib.import_module("subscape.testing.consensus").CONSENSUS_CHECKS,
+                    noting("CSPA"))  # fmt: skip
+
+
+@named("testing/checks of measures")
+def _checks_of_measures() -> Any:
+    """With a measure that accepts everything and promises all."""
+    known = find("MEASURES")["clustering_error"]
+    promises = frozenset(importlib.import_module("subscape.measures.registry").PROPERTIES)
+
+    def made(seen: list[Any]) -> Any:
+        def function(a: Any, b: Any, **options: Any) -> float:
+            seen.append([digest(a), digest(b), digest(options)])
+            return 0.5
+
+        return dataclasses.replace(known, function=function, properties=promises, caveats={})
+
+    checks = importlib.import_module("subscape.testing.measures").MEASURE_CHECKS
+    return asked_by(checks, made)
+
+
+@named("testing/studies")
+def _made_by_hand() -> Any:
+    """Studies that no search had to find."""
+    studies = importlib.import_module("subscape.testing.studies")
+    return {
+        "plain": digest(studies.planted_study(90)),
+        "untidy": digest(studies.planted_study(90, n_clusters=(3, 2), untidy=True)),
+        "empty": digest(studies.empty_study()),
+    }
 
 
 # -- running and comparing -------------------------------------------------------------------------

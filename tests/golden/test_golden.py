@@ -46,6 +46,9 @@ QUICK = {
     "prototypes",
     "ensemble",
     "core",
+    "parameters",
+    "commands",
+    "testing",
 }
 GROUPS = sorted({group(name) for name in KNOWN})
 

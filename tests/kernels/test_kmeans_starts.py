@@ -93,6 +93,20 @@ def test_twins_agree(seed):
     assert results[0][2][3].sum() == 40  # ten rows more than had a label
 
 
+@pytest.mark.parametrize("run", [move_rows, move_rows.reference])
+def test_rows_that_move_leave_their_group(run):
+    """Two groups, the first at 0 and the second at 10; of three rows two change."""
+    block, centres = np.array([[1.0], [9.0], [2.0]]), np.array([[0.0], [10.0]])
+    labels = np.array([[0, 0, 1]])
+    counts, sums = np.array([[2, 1]]), np.array([[[10.0], [2.0]]])
+    chosen, ends = np.array([0]), np.array([2])
+    given = block, block @ centres.T, centres, ends, chosen, 0, labels, counts, sums
+    assert run(*given).tolist() == [True]
+    assert (labels.tolist(), counts.tolist()) == ([[0, 1, 0]], [[2, 1]])
+    assert sums.tolist() == [[[3.0], [9.0]]]
+    assert run(*given).tolist() == [False] and counts.tolist() == [[2, 1]]
+
+
 def test_centres_move_to_the_middle_of_their_rows():
     rng = np.random.default_rng(0)
     counts = np.array([[9, 9, 9], [2, 0, 4], [5, 1, 0]])

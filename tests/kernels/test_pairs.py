@@ -122,3 +122,14 @@ def test_groups_of_core_rows(seed):
         partners = np.setdiff1d(pairs[(pairs == i).any(axis=1)], [i])
         hosts = partners[core[partners]]
         assert labels[i] == (labels[hosts[0]] if len(hosts) else -1)
+
+
+@pytest.mark.parametrize("kernel", [kernels.close_pairs, kernels.close_pairs.reference])
+def test_rows_just_as_far_as_the_radius_are_close(kernel):
+    """Whole numbers: nothing is rounded. 3, 4 and 5 make a right angle."""
+    X = np.array([[0.0, 0.0], [3.0, 4.0], [0.0, 5.0], [9.0, 9.0]])
+    everywhere = np.zeros((4, 1), np.intp), np.full((4, 1), 4)
+    assert kernel(X, *everywhere, 5.0, 10).tolist() == [[0, 1], [0, 2], [1, 2]]
+    assert kernel(X, *everywhere, 4.999, 10).tolist() == [[1, 2]]
+    # The search ends once there are more than asked for.
+    assert len(kernel(X, *everywhere, 5.0, 1)) == 2

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 import warnings
+from types import SimpleNamespace
 
 import dask.array as da
 import numpy as np
@@ -516,3 +517,21 @@ def test_workers_use_the_memory_of_a_block_again(both, table):
 def test_memory_of_this_process_is_left_alone(monkeypatch):
     monkeypatch.delenv("MALLOC_TRIM_THRESHOLD_", raising=False)
     assert not passes.keep_freed_memory.__wrapped__()
+
+
+@pytest.mark.parametrize(("answers", "is_told"), [((1, 1), True), ((1, 0), False), ((0, 1), False)])
+def test_freed_memory_is_kept_if_the_library_takes_both_options(monkeypatch, answers, is_told):
+    asked, left = [], list(answers)
+
+    def mallopt(option, value):
+        asked.append((option, value))
+        return left.pop(0)
+
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "0")
+    library = SimpleNamespace(mallopt=mallopt)
+    monkeypatch.setattr(passes, "ctypes", SimpleNamespace(CDLL=lambda name: library))
+    assert passes.keep_freed_memory.__wrapped__() is is_told
+    # M_MMAP_THRESHOLD, M_TRIM_THRESHOLD
+    assert asked == [(-3, 32 << 20), (-1, 64 << 20)][: len(asked)] and len(asked) >= 1
+    monkeypatch.setattr(passes, "ctypes", SimpleNamespace(CDLL=lambda name: SimpleNamespace()))
+    assert passes.keep_freed_memory.__wrapped__() is False

@@ -165,6 +165,25 @@ def test_erratum_equation_22_flattens_the_subspaces():
     np.testing.assert_allclose(plain, relevant / 6)
 
 
+@pytest.mark.parametrize("rule", ["paper", "mean"])
+def test_the_features_of_a_group_are_those_of_its_own_clusters(rule):
+    """Whatever other groups there are, and however many clusters they have."""
+    weights = np.array([[0.8, 0.2, 0.0], [0.5, 0.3, 0.2], [0.9, 0.0, 0.1], [0.1, 0.1, 0.8]])
+    groups = np.array([0, 0, 1, 0])
+    together = feature_votes(weights, groups, 2, rule)
+    for group in (0, 1):
+        own = weights[groups == group]
+        [alone] = feature_votes(own, np.zeros(len(own), int), 1, rule)
+        np.testing.assert_allclose(together[group], alone)
+    np.testing.assert_allclose(together.sum(axis=1), 1)
+    mean = weights[groups == 0].mean(axis=0)
+    costs = 1 - (weights[[2]] if rule == "paper" else mean)
+    if rule == "paper":  # eq. 22: in proportion to the inverse of what they cost, at beta = 2
+        np.testing.assert_allclose(together[1], (1 / costs / (1 / costs).sum())[0])
+    else:
+        np.testing.assert_allclose(together[0], mean)
+
+
 def test_features_that_all_members_choose_alone_take_all_weight():
     """B = 0: every cluster of the group puts weight 1 on one feature."""
     masks = AxisSubspaces([[1, 0, 0], [0, 1, 0]])

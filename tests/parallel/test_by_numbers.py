@@ -6,6 +6,7 @@ import os
 import pickle
 import socket
 import threading
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -249,6 +250,21 @@ def test_waiting_ends_with_another_parent(process, monkeypatch):
     assert slept == [0.5] * 3 and process.ended == [1]
 
 
+@pytest.mark.parametrize("handle", [77, 0])
+def test_on_windows_the_parent_is_waited_for_by_its_handle(process, monkeypatch, handle):
+    asked = []
+    kernel = SimpleNamespace(
+        OpenProcess=lambda *given: asked.append(given) or handle,
+        WaitForSingleObject=lambda *given: asked.append(given),
+    )
+    monkeypatch.setattr(orphans, "ctypes", SimpleNamespace(windll=SimpleNamespace(kernel32=kernel)))
+    with pytest.raises(SystemExit):
+        orphans._wait_on_windows(5)
+    # SYNCHRONIZE, not inherited; INFINITE.
+    assert asked == [(0x00100000, False, 5), (77, 0xFFFFFFFF)][: 1 + bool(handle)]
+    assert process.ended == [orphans.ORPHANED]
+
+
 def test_who_waits_for_a_worker():
     parent = orphans.Parent.here()
     assert parent == (os.getpid(), socket.gethostname(), True)
@@ -275,6 +291,43 @@ def test_one_thread_in_libraries():
     for limited in (threads.one_thread, threads.one_blas_thread):
         with limited():
             assert {lib.num_threads for lib in libraries} == {1}
+
+
+@pytest.mark.parametrize("listens", [True, False])
+def test_the_number_of_threads_is_set_whoever_asked_first(listens):
+    """threadpoolctl 3.8 is made to forget the thread that asks, before and after."""
+    from subscape.parallel import threads
+
+    asked = []
+    library = SimpleNamespace(set_num_threads=lambda number: asked.append(number))
+    if listens:
+        library.clear_controlling_thread = lambda force: asked.append(("forget", force))
+    threads._set_threads(library, 3)
+    assert asked == ([("forget", True), 3, ("forget", True)] if listens else [3])
+
+
+def test_threads_come_back_when_the_last_one_leaves(monkeypatch):
+    from subscape.parallel import threads
+
+    libraries = [SimpleNamespace(num_threads=number) for number in (4, 2)]
+    for each in libraries:
+        each.set_num_threads = partial(setattr, each, "num_threads")
+    monkeypatch.setattr(threads, "_blas_libraries", lambda: libraries)
+    monkeypatch.setattr(threads, "_threads", threads._BlasThreads())
+
+    def now():
+        return [each.num_threads for each in libraries]
+
+    with threads.one_blas_thread():
+        assert now() == [1, 1] and threads._threads.usual == [4, 2]
+        with threads.one_blas_thread():
+            assert now() == [1, 1] and threads._threads.inside == 2
+        assert now() == [1, 1] and threads._threads.inside == 1
+    assert now() == [4, 2] and threads._threads.usual is None and threads._threads.inside == 0
+    # Where it cannot be put back, what was usual is kept for the next one.
+    with threads.one_blas_thread():
+        libraries[0].set_num_threads = lambda number: None
+    assert now() == [1, 2] and threads._threads.usual == [4, 2]
 
 
 def test_seeds():

@@ -38,6 +38,8 @@ from subscape.plots import (
     ViewsDisplay,
 )
 from subscape.plots.views import Plane
+from subscape.report import figures
+from subscape.testing.studies import planted_study
 from subscape.validation import ClusterStability
 
 KNOWN = Path(__file__).with_name("pictures.json")
@@ -68,6 +70,8 @@ def _axes(ax: Any) -> dict[str, Any]:
     }
     if hasattr(ax, "zaxis"):
         told["third"] = [ax.get_zlabel(), *ax.get_zlim()]
+        for thing in told["things"]:  # by depth, which near ties settle by the last bits
+            del thing["order"]
     if legend is not None:
         told["legend"] = {
             "title": legend.get_title().get_text(),
@@ -249,8 +253,125 @@ def _views(names: list[str]) -> Any:
     return ViewsDisplay(planes, np.column_stack([LABELS, MEMBERS[0] % 2]), names, features).plot()
 
 
+def _plainly_stable() -> Any:
+    found = ClusterStability(np.array([[0.5, 1.0], [1.0, 0.25]]), np.array([0.5, 0.0]))
+    return ClusterStabilityDisplay.from_stability(found, title="stable")
+
+
+def _by_samples(order: str) -> Any:
+    names = {
+        "sample": ["sample 1: k=2", "sample 1: k=3", "sample 2: k=2", "sample 2: k=3"],
+        "parameter": ["sample 1: k=2", "sample 2: k=2", "sample 1: k=3", "sample 2: k=3"],
+    }[order]
+    stability = SimpleNamespace(all_distances=lambda order: (_distances()[:4, :4], names))
+    return DistanceMatrixDisplay.from_stability(stability, order=order)
+
+
+def _many_groups() -> Any:
+    places = np.arange(45.0)
+    distances = np.abs(places[:, None] - places) / 45
+    groups = [f"$ {i // 2} {'long ' * 5}" for i in range(45)]
+    return DistanceMatrixDisplay.from_distances(distances, groups=groups)
+
+
+def _with_a_gap() -> Any:
+    distances = _distances()
+    distances[1, 2] = distances[2, 1] = np.nan
+    return DistanceMatrixDisplay.from_distances(distances, method="single")
+
+
+def _overlaps(values: bool | None, n: int = 3) -> Any:
+    rows = np.arange(60)
+    a = SubspaceClustering.from_labels(rows % n, masks=np.ones((n, 2), bool))
+    b = SubspaceClustering.from_labels(rows // (60 // n) % n, masks=[[1, k % 2] for k in range(n)])
+    display = IntersectionsDisplay.from_clusterings(a, b)
+    return display.plot(values=values)
+
+
+def _many_votes() -> Any:
+    """Thirteen clusters, of which one comes twice, and rows in none."""
+    labels = np.repeat(np.arange(13), 3)
+    labels[-1] = -1
+    return CoassociationDisplay.from_ensemble([labels, labels, np.roll(labels, 3)], labels)
+
+
+def _views_by_columns() -> Any:
+    """Steps of a half: centres and directions are the same everywhere."""
+    table = np.array([[i % 2 * 6, i // 2 % 2 * 4, i // 4 % 2] for i in range(8)], dtype=float)
+    views = [
+        SubspaceClustering.from_labels(np.arange(8) % 2, masks=[[1, 0, 0]] * 2),
+        SubspaceClustering.from_labels([0, 0, 1, 1, 0, 0, -1, 1], masks=[[0, 1, 1]] * 2),
+    ]
+    planes = [
+        Plane(np.eye(3)[:, [0, 1]], table[:, :2] - table[:, :2].mean(axis=0), 1),
+        Plane(np.array([[0, 0], [-0.25, 0], [0, 0.5]]), table[:, 1:] - 2, 0),
+    ]
+    labels = np.column_stack([view.labels() for view in views])
+    return ViewsDisplay(planes, labels, ["a" * 14, "b"], ["x", "a name too long", "z"]).plot()
+
+
+def _of_many_clusters() -> Any:
+    found = SimpleNamespace(
+        cluster_null=np.arange(100.0), cluster_observed=(np.arange(21.0),),
+        cluster_p_values=(np.arange(21.0) / 1000,),
+    )  # fmt: skip
+    return NullDistributionDisplay.from_significance(found, clusters=True, title="many")
+
+
+def _of_many_runs() -> Any:
+    found = SimpleNamespace(
+        null=np.linspace(-1, 1, 9), observed=0.5, p_value=0.0123456, clusterings=(1, 2)
+    )
+    return NullDistributionDisplay.from_significance(found)
+
+
+def _into_axes(draw: Callable[[Any], Any]) -> Any:
+    """Into axes that are there; also a picture without a title."""
+    import matplotlib.pyplot as plt
+
+    _, ax = plt.subplots(figsize=(3, 2))
+    display = draw(ax)
+    assert display.ax_ is ax
+    return display
+
+
+def _curves_of_many() -> Any:
+    settings = [{"k": 2, "eps": 0.5}, {"k": 3, "eps": 0.25}] * 4
+    values = np.arange(8) / 8
+    curve = SimpleNamespace(
+        settings=settings, values=values, low=values, high=values + 0.5, chosen=7, better="high",
+        replicates=values[:, None] + np.zeros((8, 3)), method="m",
+        labels=[f"s{i}" for i in range(8)],
+    )  # fmt: skip
+    return StabilityCurveDisplay.from_curves(curve, title="eight")
+
+
+def _curve_of_shares() -> Any:
+    curve = _curve(numbers=(0.25, 0.5, 1.0))
+    return StabilityCurveDisplay.from_curves({"only": curve}, replicates=True)
+
+
+def _of_study(name: str, n_clusters: int = 3, untidy: bool = False, **changes: Any) -> Any:
+    """A picture of a study that was made by hand, as its page has it."""
+    study = planted_study(30, n_clusters=(n_clusters, 2), n_results=7, untidy=untidy, **changes)
+    view = study.views[1] if untidy else study.views[0]
+    draw = getattr(figures, name)
+    return SimpleNamespace(figure_=draw(study, view) if name in OF_VIEWS else draw(study))
+
+
+#: Pictures of a study that are of one view.
+OF_VIEWS = ("scatter", "cells", "features")
+
+
+def _flags() -> Any:
+    return StabilityCurveDisplay.from_curves(_curve(numbers=(False, True, 2)))
+
+
 CASES: dict[str, Callable[[], Any]] = {
     "adco over time": lambda: AdcoOverTimeDisplay.from_profiles(_windows(), reference=1),
+    "adco of two": lambda: AdcoOverTimeDisplay.from_profiles(
+        list(_windows().values())[:2], reference=-1
+    ),
     "adco of nine": lambda: AdcoOverTimeDisplay(
         np.arange(9) / 10, np.arange(9) / 9, [f"w{i}" for i in range(9)], 4
     ).plot(title="nine"),
@@ -286,6 +407,14 @@ CASES: dict[str, Callable[[], Any]] = {
         X, LABELS, flat_dims=1, title="errors"
     ),
     "reconstruction error of many": _many_names,
+    "study: scatter": lambda: _of_study("scatter"),
+    "study: scatter with noise": lambda: _of_study("scatter", untidy=True),
+    "study: scatter of thirteen": lambda: _of_study("scatter", 13),
+    "study: cells": lambda: _of_study("cells"),
+    "study: features": lambda: _of_study("features"),
+    "study: features of an untidy view": lambda: _of_study("features", untidy=True),
+    "study: map": lambda: _of_study("results_map"),
+    "study: distances": lambda: _of_study("distances"),
     "stability curve": lambda: StabilityCurveDisplay.from_curves(_curve()),
     "stability curves": lambda: StabilityCurveDisplay.from_curves(
         {"a": _curve(), "b": _curve("high", None)}, title="two"
@@ -297,6 +426,49 @@ CASES: dict[str, Callable[[], Any]] = {
         {"$a": DQScore(0.25, 0.5, 1 / 3), "b": DQScore(0.75, 0.125, 0.2)}
     ).plot(title="t"),
     "views": lambda: _views(["one", "$two$"]),
+    "agreement in axes": lambda: _into_axes(
+        lambda ax: AgreementDisplay.from_ensemble(MEMBERS[:2], LABELS, ax=ax)
+    ),
+    "cells of one cluster": lambda: _into_axes(
+        lambda ax: CellsDisplay.from_clustering(
+            SubspaceClustering.from_labels([0, -1, 0], masks=[[1, 0]]), ax=ax
+        )
+    ),
+    "cluster map in axes": lambda: _into_axes(
+        lambda ax: ClusterMapDisplay.from_ensemble(MEMBERS[:3], MEMBERS[0], ax=ax)
+    ),
+    "cluster map by features": lambda: ClusterMapDisplay.from_ensemble(
+        [AXIS, SubspaceClustering.from_labels(MEMBERS[0], masks=[[1, 1, 0, 0]] * 3)], AXIS
+    ),
+    "cluster stability, plain": _plainly_stable,
+    "coassociation of many": _many_votes,
+    "distances by number": lambda: DistanceMatrixDisplay.from_distances(
+        _distances(), reorder=False, method="complete"
+    ),
+    "distances of many groups": _many_groups,
+    "distances of one": lambda: DistanceMatrixDisplay.from_distances(np.zeros((1, 1))),
+    "distances of clusterings": lambda: DistanceMatrixDisplay.from_clusterings(
+        MEMBERS[:3], metric="rand_distance"
+    ),
+    "distances of samples": lambda: _by_samples("sample"),
+    "distances of parameters": lambda: _by_samples("parameter"),
+    "distances with a gap": _with_a_gap,
+    "intersections with numbers": lambda: _overlaps(True, 13),
+    "intersections without": lambda: _overlaps(False),
+    "intersections of many": lambda: _overlaps(None, 20),
+    "loss curve in axes": lambda: _into_axes(
+        lambda ax: LossCurveDisplay.from_clusterings(X, {"a": LABELS}, ax=ax)
+    ),
+    "null tables of many clusters": _of_many_clusters,
+    "null tables of many runs": _of_many_runs,
+    "stability curve of many": _curves_of_many,
+    "stability curve of shares": _curve_of_shares,
+    "stability curve of flags": _flags,
+    "trade-off of nothing": lambda: TradeOffDisplay({}).plot(),
+    "trade-off of alternatives": lambda: TradeOffDisplay.from_alternatives(
+        X, LABELS, [MEMBERS[0], MEMBERS[3]]
+    ),
+    "views by columns": _views_by_columns,
 }
 
 

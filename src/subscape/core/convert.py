@@ -63,8 +63,9 @@ def encode_labels(labels: ArrayLike, n_clusters: int | None = None) -> Coded:
 
 
 def _refuse_huge(array: NDArray[Any]) -> None:
-    if (array >= 2.0**63).any():
-        raise SubscapeError(f"labels go up to {array.max()}; number the clusters from 0 on")
+    largest = int(array.max(initial=0))
+    if largest >= 2**63:
+        raise SubscapeError(f"labels go up to {largest}; number the clusters from 0 on")
 
 
 def _encode_integers(array: NDArray[Any], n_clusters: int | None) -> Coded:

@@ -88,7 +88,7 @@ class ViewsDisplay:
         X : array-like of shape (n_rows, n_features)
         clusterings : fitted finder with ``clusterings_``, or a sequence of clusterings
         names : sequence of str, optional
-            Names of the clusterings; by default "view 0", "view 1", ...
+            Names of the clusterings; by default "view 1", "view 2", ...
 
         Returns
         -------

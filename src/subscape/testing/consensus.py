@@ -216,7 +216,9 @@ def check_members_that_agree(method: Any) -> None:
     for members in ([member], [member] * 3):
         found = merged(method, members, example_table(), n_clusters=3)
         groups = set(zip(found.labels_.tolist(), member.labels().tolist(), strict=True))
-        require(len(groups) == 3, f"{len(members)} equal members are not what comes out")
+        parts = {label for label, _ in groups}
+        are_kept = len(groups) == len(parts) == 3
+        require(are_kept, f"{len(members)} equal members are not what comes out")
 
 
 @consensus_check
