@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from subscape.exploration import shapes
 from subscape.exploration.shapes import Shapes, ShapeScores
+from subscape.finders.density.subspaces import screened_pairs
 from subscape.validation.max_statistic import gumbel_p_value, tail_interval
 
 LOG = {each: float(np.log(each)) for each in (1.2, 1.5, 2.0)}
@@ -96,7 +97,11 @@ def test_places_in_which_gaps_are_looked_for():
                               (10, True, True), (11, False, True)):  # fmt: skip
         table = rng.normal(size=(60, p)) * np.arange(1, p + 1) + 5
         found = shapes._places(table, None)
-        assert len(found) == eye + principal
+        screened = p > 4  # of fewer columns all pairs are looked at for valleys
+        assert len(found) == eye + principal + screened
+        if screened:
+            columns = list(screened_pairs(table)[0])
+            np.testing.assert_array_equal(found.pop(), np.eye(p)[:, columns])
         if eye:
             np.testing.assert_array_equal(found[0], np.eye(p))
         if principal:
@@ -104,9 +109,12 @@ def test_places_in_which_gaps_are_looked_for():
             known = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :3]
             assert found[-1].shape == (p, 3)
             np.testing.assert_allclose(np.abs((found[-1] * known).sum(axis=0)), 1, atol=1e-6)
-        assert shapes._places(table, pair)[-1] is pair.place.basis
-        assert len(shapes._places(table, view(kind="principal"))) == eye + principal
-        assert len(shapes._places(table, view(kind="all"))) == eye + principal
+        assert shapes._places(table, pair)[eye + principal] is pair.place.basis
+        assert len(shapes._places(table, view(kind="principal"))) == eye + principal + screened
+        assert len(shapes._places(table, view(kind="all"))) == eye + principal + screened
+        if screened:
+            both = view(columns=tuple(columns))
+            assert shapes._places(table, both)[eye + principal :] == [both.place.basis]
 
 
 # -- what chance gives ----------------------------------------------------------------------------
@@ -551,3 +559,32 @@ def test_less_than_one_in_a_thousand_is_sure(monkeypatch):
     for p, known in ((1e-3, False), (0.99e-3, True)):
         monkeypatch.setattr(shapes, "_p_values", lambda best, maxima, p=p: (0.5, p))
         assert shapes._is_clear(scores(9.0, 9.0), {"a": LOW}, 10) is known
+
+
+def test_sure_groups_are_drawn_by_more_rows_than_were_held_against_chance(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth = np.arange(3000) % 3
+    X = np.c_[rng.uniform(0, 4, 3000), rng.uniform(0, 1, 3000) + np.array([0, 1.3, 4])[truth]]
+    chance = {"unimodal": (list(np.linspace(0, 0.05, 10)), list(np.linspace(0, 0.05, 10)))}
+    monkeypatch.setattr(shapes, "_null_scores", lambda *args: chance)
+    found = shapes.find_shapes(X)
+    assert found.by == "valleys" and found.p_value < 0.01
+    assert adjusted_rand_score(found.labels, truth) > 0.99
+    # A thousand rows don't show the narrower valley.
+    searched = shapes.standardised(X)[shapes._some(3000, np.random.default_rng([0, 23]))]
+    assert int(shapes.search_shapes(searched).view.labels.max()) == 1
+    # What is not sure is not drawn again, and of very many rows a few thousand are.
+    asked = []
+
+    def drawn(table, basis, rng):
+        asked.append(len(table))
+        return np.arange(len(table)), np.zeros(len(table), dtype=np.int64)
+
+    monkeypatch.setattr(shapes, "_drawn", drawn)
+    shapes.find_shapes(X)
+    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (0.2, 0.2))
+    shapes.find_shapes(X)
+    assert asked == [3000]
+    monkeypatch.undo()
+    rows, labels = shapes._drawn(np.repeat(X, 2, axis=0), np.eye(2), rng)
+    assert len(rows) == len(labels) == shapes.MOST_DRAWN and (np.diff(rows) > 0).all()

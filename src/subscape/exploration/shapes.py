@@ -10,8 +10,16 @@ import numpy as np
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.density.density_tree import best_scale
 from subscape.finders.density.gaps import gap_groups, widest_gap
-from subscape.finders.density.subspaces import DensityView, density_views, standardised
+from subscape.finders.density.graph import density_graph
+from subscape.finders.density.subspaces import MOST_COLUMNS as MOST_COLUMNS_ALL_PAIRS
+from subscape.finders.density.subspaces import (
+    DensityView,
+    density_views,
+    screened_pairs,
+    standardised,
+)
 from subscape.finders.density.valleys import valley_score
 from subscape.parallel.threads import one_thread
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
@@ -25,6 +33,10 @@ from .information import canonical
 #: Shapes are looked for in at most so many rows, and among so many columns.
 MOST_ROWS = 1000
 MOST_COLUMNS = 200
+#: Sure groups are then drawn by so many rows: what parts two of them may be too narrow for fewer.
+MOST_DRAWN = 4000
+#: Groups by gaps are those by valleys if they agree as well as this (adjusted Rand index).
+SAME = 0.95
 #: Gaps are looked for in all columns together if they are no more than this, and in so many
 #: principal directions.
 MOST_TOGETHER = 10
@@ -132,6 +144,11 @@ def _places(table: FloatArray, view: DensityView | None) -> list[FloatArray]:
         places.append(axes[:PRINCIPAL].T)
     if view is not None and view.place.kind == "columns":
         places.append(view.place.basis)
+    if p > MOST_COLUMNS_ALL_PAIRS:
+        # Thin shapes have gaps where valleys are blurred: the pair least like a normal cloud, too.
+        pair = screened_pairs(table, 1)[0]
+        if view is None or view.place.columns != pair:
+            places.append(np.eye(p)[:, pair])
     return places
 
 
@@ -190,7 +207,12 @@ def find_shapes(
         p_values = dict(zip(("valleys", "gaps"), _p_values(best, maxima), strict=True))
         options = [replace(one, p_value=min(1.0, 2 * p_values[one.by])) for one in options]
         found = _chosen(searched, options, rng, [each[0] for each in maxima.values()])
-    labels = _for_all(table, rows, found.labels, found.basis)
+        labels = found.labels
+        valleys = _sure_valleys(options, found) if len(rows) < len(table) else None
+        if valleys is not None:
+            found = valleys
+            rows, labels = _drawn(table, found.basis, rng)
+    labels = _for_all(table, rows, labels, found.basis)
     return Shapes(
         labels, found.by, found.basis, found.columns, found.score, found.p_value,
         {kind: tuple(each[found.by == "gaps"]) for kind, each in maxima.items()},
@@ -333,10 +355,27 @@ def _large(labels: IntArray, n_rows: int) -> IntArray:
     return number[labels]
 
 
-def _some(n_rows: int, rng: np.random.Generator) -> IndexArray:
-    if n_rows <= MOST_ROWS:
+def _some(n_rows: int, rng: np.random.Generator, most: int = MOST_ROWS) -> IndexArray:
+    if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, MOST_ROWS, replace=False))
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
+def _sure_valleys(options: Sequence[Shapes], found: Shapes) -> Shapes | None:
+    """Groups parted by sure valleys, if they are those that were found."""
+    for one in options:
+        if one.by == "valleys" and one.p_value <= SIGNIFICANCE_LEVEL and one.n_groups > 1:
+            same = one is found or adjusted_rand_score(one.labels, found.labels) >= SAME
+            return one if same else None
+    return None
+
+
+def _drawn(
+    table: FloatArray, basis: FloatArray, rng: np.random.Generator
+) -> tuple[IndexArray, IntArray]:
+    """Groups that valleys part, by more rows than were held against chance; and these rows."""
+    rows = _some(len(table), rng, MOST_DRAWN)
+    return rows, _large(best_scale(density_graph(table[rows] @ basis)).labels, len(rows))
 
 
 def _for_all(table: FloatArray, rows: IndexArray, labels: IntArray, basis: FloatArray) -> IntArray:
