@@ -68,7 +68,7 @@ def best_views(study, truth):
 def real(options):
     lines = ["| table | seconds | views | NMI per truth | NrKmeans given the numbers | ARI |"]
     lines.append("|---|---|---|---|---|---|")
-    for name in ("stickfigures",) if options.quick else YARDSTICK:
+    for name in wanted(("stickfigures",) if options.quick else YARDSTICK, options):
         try:
             data = load_real(name)
         except (ValueError, OSError) as error:
@@ -112,7 +112,7 @@ def planted(options):
 def boxes(options):
     lines = ["| table | seconds | best CE (subspaces) | best CE (rows) | view |"]
     lines.append("|---|---|---|---|---|")
-    for name in BOXES[:1] if options.quick else BOXES:
+    for name in wanted(BOXES[:1] if options.quick else BOXES, options):
         try:
             data = load_real(name)
         except (ValueError, OSError) as error:
@@ -138,7 +138,7 @@ def boxes(options):
 def mixed(options):
     lines = ["| table | seconds | views better than chance | classes: best NMI | verdict |"]
     lines.append("|---|---|---|---|---|")
-    for name in MIXED[2:] if options.quick else MIXED:
+    for name in wanted(MIXED[2:] if options.quick else MIXED, options):
         try:
             data = load_real(name)
         except (ValueError, OSError) as error:
@@ -409,7 +409,7 @@ def battery(options):
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.jsonl"
         script = str(Path(folder) / "run.py")
-        names = ["pottery", "shapes/hepta"] if options.quick else []
+        names = options.table or (["pottery", "shapes/hepta"] if options.quick else [])
         command = [sys.executable, script, str(out), "--effort", options.effort, *names]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         records = [json.loads(line) for line in out.read_text().splitlines()]
@@ -436,6 +436,10 @@ def battery(options):
         )
         print(lines[-1], flush=True)
     return lines
+
+
+def wanted(names, options):
+    return [name for name in names if not options.table or name in options.table]
 
 
 def frozen(X):
@@ -485,6 +489,9 @@ def main():
         help="other draws of shapes, classes and hierarchies; no page is written",
     )
     parser.add_argument("--draws", type=int, default=10, help="of each of these")
+    parser.add_argument(
+        "--table", action="append", help="of real, boxes, mixed and battery; no page is written"
+    )
     parser.add_argument("--one-big", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one_big:
@@ -497,7 +504,8 @@ def main():
         print(f"== {name}", flush=True)
         lines = PARTS[name](options)
         path = RESULTS / ("explore_quick.md" if options.quick else f"explore_{name}.md")
-        if not options.quick and options.seed is None and options.draws == 10:
+        whole = options.seed is None and options.draws == 10 and not options.table
+        if whole and not options.quick:
             path.write_text(
                 f"# explore: {name} (effort {options.effort})\n\n" + "\n".join(lines) + "\n"
             )

@@ -160,7 +160,7 @@ WITHOUT = (
     "t, 3 degrees", "log-normal", "bent curve", "one-trait answers", "mixed, random levels",
     "gradient, unequal noise",
 )  # fmt: skip
-FEW = ("lines", "a small group", "gradient, unequal noise")
+FEW = ("skewed clouds", "lines", "gradient, unequal noise")
 
 
 def tables(few: bool, seed: int) -> Iterator[tuple[str, Any, np.ndarray | None]]:

@@ -588,3 +588,73 @@ def test_sure_groups_are_drawn_by_more_rows_than_were_held_against_chance(monkey
     monkeypatch.undo()
     rows, labels = shapes._drawn(np.repeat(X, 2, axis=0), np.eye(2), rng)
     assert len(rows) == len(labels) == shapes.MOST_DRAWN and (np.diff(rows) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "p_values", "looks", "known"),
+    [
+        (1000, (0.01,), 1, 0.02),  # all rows were seen
+        (
+            1500,
+            (0.0005,),
+            1,
+            0.002,
+        ),  # sure at once: times two for valleys and gaps, and for two looks
+        (1500, (0.1,), 1, 0.4),  # hopeless
+        (1500, (0.01, 0.0005), 2, 0.002),
+        (1500, (0.01, 0.2), 2, 0.04),
+        (5000, (0.002, 0.2), 2, 0.008),  # sure enough, and not lost by the second look
+    ],
+)
+def test_what_is_undecided_is_looked_at_again_in_more_rows(
+    monkeypatch, n_rows, p_values, looks, known
+):
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    halves = [np.r_[np.zeros(500, int), np.ones(most - 500, int)] for most in (1000, 2000)]
+    asked = []
+
+    def search(table):
+        asked.append(len(table))
+        labels = halves[len(asked) - 1][: len(table)]
+        return scores(1.0, 0.0, view(labels=labels), None)
+
+    monkeypatch.setattr(shapes, "search_shapes", search)
+    monkeypatch.setattr(
+        shapes, "_null_scores", lambda *args: {"unimodal": ([0.1 * len(asked)], [0.0])}
+    )
+    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (p_values[len(asked) - 1], 1.0))
+    monkeypatch.setattr(
+        shapes, "_drawn", lambda table, basis, rng: (np.arange(len(table)), np.zeros(len(table)))
+    )
+    monkeypatch.setattr(shapes, "_for_all", lambda table, rows, labels, basis: rows)
+    found = shapes.find_shapes(X, seed=4)
+    assert asked == [min(n_rows, most) for most in (1000, 2000)][:looks]
+    assert found.p_value == pytest.approx(known)
+    assert found.times == (2 if n_rows == 1000 else 4)
+    which = int(np.argmin(p_values))
+    assert found.maxima == {"unimodal": (0.1 * (which + 1),)}
+    if known > 0.01 and n_rows > 1000:
+        assert len(found.labels) == asked[which]  # else groups were drawn by more rows
+    wide = replace(found, score=5.0, maxima={"unimodal": (0.1, 0.2, 0.3, 0.15)}).interval()
+    assert wide.high >= found.times * tail_interval(5.0, (0.1, 0.2, 0.3, 0.15)).high
+
+
+def test_groups_drawn_by_more_rows_are_drawn_so_again(monkeypatch):
+    table = np.random.default_rng(0).normal(size=(1200, 3))
+    asked = []
+
+    def drawn(table, basis, rng):
+        asked.append((len(table), basis.shape))
+        rows = np.arange(0, len(table), 2)
+        return rows, (table[rows] @ basis[:, 0] > 0).astype(np.int64)
+
+    monkeypatch.setattr(shapes, "_drawn", drawn)
+    monkeypatch.setattr(shapes, "density_views", lambda table, most: [])
+    found = Shapes(np.zeros(2, int), "valleys", np.eye(3)[:, :1], (0,), 1.0, 0.01)
+    labels = shapes.shapes_again(table, found)
+    assert len(labels) == 1200 and (labels == (table[:, 0] > 0)).mean() > 0.99
+    assert asked == [(1200, (3, 1))]
+    # Not of few rows, nor if it isn't sure.
+    assert not shapes.shapes_again(table[:1000], found).any()
+    assert not shapes.shapes_again(table, replace(found, p_value=0.02)).any()
+    assert len(asked) == 1

@@ -478,7 +478,7 @@ def _in_units(X: FloatArray, basis: FloatArray) -> FloatArray:
 
 
 def follows_curve(X: FloatArray, numbers: Sequence[int], seed: int) -> str | None:
-    """Which curve describes rows better than one cloud, and than several: "curve" or "ring".
+    """Which curve describes rows better than one cloud, as well as several: "curve" or "ring".
 
     (If it is bent beyond doubt, several clouds must be much better to count.)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
@@ -30,8 +30,11 @@ from subscape.validation.valleys import CurveNull, is_bent
 
 from .information import canonical
 
-#: Shapes are looked for in at most so many rows, and among so many columns.
+#: Shapes are looked for in at most so many rows, and among so many columns; once again in more
+#: rows, at twice the p-value, if they are neither sure nor hopeless then.
 MOST_ROWS = 1000
+MOST_AGAIN = 2000
+UNDECIDED = (SIGNIFICANCE_LEVEL / 3, 0.2)
 MOST_COLUMNS = 200
 #: Sure groups are then drawn by so many rows: what parts two of them may be too narrow for fewer.
 MOST_DRAWN = 4000
@@ -81,9 +84,11 @@ class Shapes:
     score : float
         Nats per row by which valleys are deeper, or the logarithm by which gaps are wider.
     p_value : float
-        Probability that chance reaches this; twice the smaller one of valleys and gaps.
+        Probability that chance reaches this, times ``times``.
     maxima : dict of str to tuple of float
         What was found in tables without groups, by kind of table.
+    times : int
+        By what p-values are multiplied: valleys and gaps are looked for, and in large tables twice.
     """
 
     labels: IntArray
@@ -93,13 +98,14 @@ class Shapes:
     score: float
     p_value: float
     maxima: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    times: int = 2
 
     def interval(self) -> Interval:
         """Where the p-value is (95 %), if the tail that was fitted holds."""
         found = [tail_interval(self.score, maxima) for maxima in self.maxima.values() if maxima]
         if not found or not self.score > 0:
             return Interval(self.p_value, self.p_value)
-        return largest(*found).times(2).holding(self.p_value)
+        return largest(*found).times(self.times).holding(self.p_value)
 
     @property
     def n_groups(self) -> int:
@@ -192,31 +198,51 @@ def find_shapes(
     (2, True)
     """
     rng = np.random.default_rng([seed, 23])
-    rows = _some(len(X), rng)
     table = standardised(np.asarray(X, dtype=np.float64))
-    searched = table[rows]
+    looks = (MOST_ROWS,) if len(table) <= MOST_ROWS else (MOST_ROWS, MOST_AGAIN)
     with one_thread():
-        best = search_shapes(searched)
-        options = _options(searched, best)
-        if is_known is not None and all(
-            is_known(_for_all(table, rows, one.labels, one.basis)) for one in options
-        ):
-            nothing = np.zeros(len(table), dtype=np.int64)
-            return Shapes(nothing, "valleys", options[0].basis, (), 0.0, 1.0)
-        maxima = _null_scores(searched, best, n_tables, seed, tell)
-        p_values = dict(zip(("valleys", "gaps"), _p_values(best, maxima), strict=True))
-        options = [replace(one, p_value=min(1.0, 2 * p_values[one.by])) for one in options]
-        found = _chosen(searched, options, rng, [each[0] for each in maxima.values()])
+        seen: list[_Look] = []
+        for most in looks:
+            rows = _some(len(table), rng, most)
+            searched = table[rows]
+            best = search_shapes(searched)
+            options = _options(searched, best)
+            if is_known is not None and all(
+                is_known(_for_all(table, rows, one.labels, one.basis)) for one in options
+            ):
+                nothing = np.zeros(len(table), dtype=np.int64)
+                return Shapes(nothing, "valleys", options[0].basis, (), 0.0, 1.0)
+            maxima = _null_scores(searched, best, n_tables, seed, tell)
+            p_values = dict(zip(("valleys", "gaps"), _p_values(best, maxima), strict=True))
+            times = 2 * len(looks)
+            options = [
+                replace(one, p_value=min(1.0, times * p_values[one.by]), times=times)
+                for one in options
+            ]
+            chosen = _chosen(searched, options, rng, [each[0] for each in maxima.values()])
+            seen.append(_Look(chosen, options, rows, maxima))
+            if not UNDECIDED[0] < chosen.p_value <= UNDECIDED[1]:
+                break
+        found, options, rows, maxima = min(seen, key=lambda look: look.found.p_value)
         labels = found.labels
         valleys = _sure_valleys(options, found) if len(rows) < len(table) else None
         if valleys is not None:
             found = valleys
             rows, labels = _drawn(table, found.basis, rng)
-    labels = _for_all(table, rows, labels, found.basis)
-    return Shapes(
-        labels, found.by, found.basis, found.columns, found.score, found.p_value,
-        {kind: tuple(each[found.by == "gaps"]) for kind, each in maxima.items()},
-    )  # fmt: skip
+    return replace(
+        found,
+        labels=_for_all(table, rows, labels, found.basis),
+        maxima={kind: tuple(each[found.by == "gaps"]) for kind, each in maxima.items()},
+    )
+
+
+class _Look(NamedTuple):
+    """What some rows of a table show."""
+
+    found: Shapes
+    options: list[Shapes]
+    rows: IndexArray
+    maxima: dict[str, tuple[list[float], list[float]]]
 
 
 def _null_scores(
@@ -337,9 +363,15 @@ def _returns(table: FloatArray, found: Shapes, rng: np.random.Generator) -> floa
 
 
 def shapes_again(table: FloatArray, found: Shapes) -> IntArray:
-    """The same search on other rows: by gaps where these were seen, else by valleys."""
+    """The same search on other rows: by gaps where these were seen, else by valleys.
+
+    Where groups were drawn by more rows than are searched, so they are again.
+    """
     if found.by == "gaps":
         return _by_gaps(table @ found.basis)
+    if len(table) > MOST_ROWS and found.p_value <= SIGNIFICANCE_LEVEL:
+        rows, labels = _drawn(table, found.basis, np.random.default_rng(len(table)))
+        return _for_all(table, rows, labels, found.basis)
     views = density_views(table, most=1)
     return views[0].labels.astype(np.int64) if views else np.zeros(len(table), dtype=np.int64)
 
