@@ -68,7 +68,7 @@ def best_views(study, truth):
 def real(options):
     lines = ["| table | seconds | views | NMI per truth | NrKmeans given the numbers | ARI |"]
     lines.append("|---|---|---|---|---|---|")
-    for name in ("stickfigures",) if options.quick else YARDSTICK:
+    for name in wanted(("stickfigures",) if options.quick else YARDSTICK, options):
         try:
             data = load_real(name)
         except (ValueError, OSError) as error:
@@ -112,7 +112,7 @@ def planted(options):
 def boxes(options):
     lines = ["| table | seconds | best CE (subspaces) | best CE (rows) | view |"]
     lines.append("|---|---|---|---|---|")
-    for name in BOXES[:1] if options.quick else BOXES:
+    for name in wanted(BOXES[:1] if options.quick else BOXES, options):
         try:
             data = load_real(name)
         except (ValueError, OSError) as error:
@@ -138,7 +138,7 @@ def boxes(options):
 def mixed(options):
     lines = ["| table | seconds | views better than chance | classes: best NMI | verdict |"]
     lines.append("|---|---|---|---|---|")
-    for name in MIXED[2:] if options.quick else MIXED:
+    for name in wanted(MIXED[2:] if options.quick else MIXED, options):
         try:
             data = load_real(name)
         except (ValueError, OSError) as error:
@@ -286,14 +286,14 @@ def shapes(options):
         ),
         "spirals": lambda rng: _spirals(500, rng),
     }
-    n_draws = 1 if options.quick else 10
+    n_draws = 1 if options.quick else options.draws
     lines = ["| shape | columns of noise | AMI >= .95 | AMI of each draw | seconds each |"]
     lines.append("|---|---|---|---|---|")
     for kind, make in kinds.items():
         for n_noise in (0, 8):
             found, start = [], time.perf_counter()
             for draw in range(n_draws):
-                rng = np.random.default_rng([draw, n_noise])
+                rng = np.random.default_rng([*options.seeds, draw, n_noise])
                 X, truth = make(rng)
                 X = np.column_stack([X, rng.normal(X.mean(), X.std(), (len(X), n_noise))])
                 study = explore(X, effort=options.effort, n_jobs=options.jobs)
@@ -309,12 +309,12 @@ def shapes(options):
 
 def classes(options):
     """Planted latent classes: ARI of the first view beside that of the rule that knows all."""
-    n_draws = 2 if options.quick else 10
+    n_draws = 2 if options.quick else options.draws
     lines = ["| rows | columns | classes | gaps | ARI | of the Bayes rule | seconds |"]
     lines.append("|---|---|---|---|---|---|---|")
     right = 0
     for draw in range(n_draws):
-        rng = np.random.default_rng([31, draw])
+        rng = np.random.default_rng([*options.seeds, 31, draw])
         n_rows = int(rng.integers(200, 601 if options.quick else 2001))
         n_levels, n_numbers = int(rng.integers(6, 23)), int(rng.integers(2, 9))
         n_classes, gaps = int(rng.integers(2, 7)), float(rng.choice([0, 0.1, 0.2]))
@@ -362,12 +362,12 @@ def planted_classes(n_rows, n_levels, n_numbers, n_classes, gaps, rng):
 
 def hierarchies(options):
     """Groups within groups: both levels among the levels of the first view."""
-    n_draws = 2 if options.quick else 10
+    n_draws = 2 if options.quick else options.draws
     lines = ["| draw | groups | groups within | clusters found | AMI outer | AMI inner |"]
     lines.append("|---|---|---|---|---|---|")
     right = 0
     for draw in range(n_draws):
-        rng = np.random.default_rng([37, draw])
+        rng = np.random.default_rng([*options.seeds, 37, draw])
         n_outer, n_inner = int(rng.integers(2, 5)), int(rng.integers(2, 4))
         n_columns = int(rng.integers(4, 12))
         outer = np.repeat(np.arange(n_outer), 120)
@@ -409,7 +409,7 @@ def battery(options):
     with tempfile.TemporaryDirectory() as scratch:
         out = Path(scratch) / "out.jsonl"
         script = str(Path(folder) / "run.py")
-        names = ["pottery", "shapes/hepta"] if options.quick else []
+        names = options.table or (["pottery", "shapes/hepta"] if options.quick else [])
         command = [sys.executable, script, str(out), "--effort", options.effort, *names]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
         records = [json.loads(line) for line in out.read_text().splitlines()]
@@ -436,6 +436,10 @@ def battery(options):
         )
         print(lines[-1], flush=True)
     return lines
+
+
+def wanted(names, options):
+    return [name for name in names if not options.table or name in options.table]
 
 
 def frozen(X):
@@ -479,18 +483,29 @@ def main():
     parser.add_argument("--part", action="append", choices=PARTS)
     parser.add_argument("--effort", default=None)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument(
+        "--seed",
+        type=int,
+        help="other draws of shapes, classes and hierarchies; no page is written",
+    )
+    parser.add_argument("--draws", type=int, default=10, help="of each of these")
+    parser.add_argument(
+        "--table", action="append", help="of real, boxes, mixed and battery; no page is written"
+    )
     parser.add_argument("--one-big", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.one_big:
         one_big(options.one_big)
         return
+    options.seeds = [] if options.seed is None else [options.seed]
     options.effort = options.effort or ("quick" if options.quick else "normal")
     RESULTS.mkdir(exist_ok=True)
     for name in options.part or (["planted", "missing"] if options.quick else PARTS):
         print(f"== {name}", flush=True)
         lines = PARTS[name](options)
         path = RESULTS / ("explore_quick.md" if options.quick else f"explore_{name}.md")
-        if not options.quick:
+        whole = options.seed is None and options.draws == 10 and not options.table
+        if whole and not options.quick:
             path.write_text(
                 f"# explore: {name} (effort {options.effort})\n\n" + "\n".join(lines) + "\n"
             )

@@ -688,8 +688,8 @@ def curve_by(monkeypatch, open_, closed, clouds, *, bent=False, one=0.7, numbers
     ("open_", "closed", "clouds", "bent", "known"),
     [
         (1.0, 1.0, 0.9, False, "curve"),  # better than one cloud, and than several
-        (1.0, 1.0, 0.96, False, None),  # clouds are as good
-        (1.0, 1.0, 0.94, False, "curve"),
+        (1.0, 1.0, 1.0, False, "curve"),  # clouds are as good
+        (1.0, 1.0, 1.01, False, None),  # clouds are better
         (0.04, 0.0, -9.0, False, None),  # not better than one cloud
         (0.06, 0.0, -9.0, False, "curve"),
         (1.0, 1.04, 0.9, False, "curve"),  # hardly better closed

@@ -11,6 +11,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from subscape.exploration import shapes
 from subscape.exploration.shapes import Shapes, ShapeScores
+from subscape.finders.density.subspaces import screened_pairs
 from subscape.validation.max_statistic import gumbel_p_value, tail_interval
 
 LOG = {each: float(np.log(each)) for each in (1.2, 1.5, 2.0)}
@@ -96,7 +97,11 @@ def test_places_in_which_gaps_are_looked_for():
                               (10, True, True), (11, False, True)):  # fmt: skip
         table = rng.normal(size=(60, p)) * np.arange(1, p + 1) + 5
         found = shapes._places(table, None)
-        assert len(found) == eye + principal
+        screened = p > 4  # of fewer columns all pairs are looked at for valleys
+        assert len(found) == eye + principal + screened
+        if screened:
+            columns = list(screened_pairs(table)[0])
+            np.testing.assert_array_equal(found.pop(), np.eye(p)[:, columns])
         if eye:
             np.testing.assert_array_equal(found[0], np.eye(p))
         if principal:
@@ -104,9 +109,12 @@ def test_places_in_which_gaps_are_looked_for():
             known = np.linalg.eigh(centred.T @ centred)[1][:, ::-1][:, :3]
             assert found[-1].shape == (p, 3)
             np.testing.assert_allclose(np.abs((found[-1] * known).sum(axis=0)), 1, atol=1e-6)
-        assert shapes._places(table, pair)[-1] is pair.place.basis
-        assert len(shapes._places(table, view(kind="principal"))) == eye + principal
-        assert len(shapes._places(table, view(kind="all"))) == eye + principal
+        assert shapes._places(table, pair)[eye + principal] is pair.place.basis
+        assert len(shapes._places(table, view(kind="principal"))) == eye + principal + screened
+        assert len(shapes._places(table, view(kind="all"))) == eye + principal + screened
+        if screened:
+            both = view(columns=tuple(columns))
+            assert shapes._places(table, both)[eye + principal :] == [both.place.basis]
 
 
 # -- what chance gives ----------------------------------------------------------------------------
@@ -551,3 +559,102 @@ def test_less_than_one_in_a_thousand_is_sure(monkeypatch):
     for p, known in ((1e-3, False), (0.99e-3, True)):
         monkeypatch.setattr(shapes, "_p_values", lambda best, maxima, p=p: (0.5, p))
         assert shapes._is_clear(scores(9.0, 9.0), {"a": LOW}, 10) is known
+
+
+def test_sure_groups_are_drawn_by_more_rows_than_were_held_against_chance(monkeypatch):
+    rng = np.random.default_rng(0)
+    truth = np.arange(3000) % 3
+    X = np.c_[rng.uniform(0, 4, 3000), rng.uniform(0, 1, 3000) + np.array([0, 1.3, 4])[truth]]
+    chance = {"unimodal": (list(np.linspace(0, 0.05, 10)), list(np.linspace(0, 0.05, 10)))}
+    monkeypatch.setattr(shapes, "_null_scores", lambda *args: chance)
+    found = shapes.find_shapes(X)
+    assert found.by == "valleys" and found.p_value < 0.01
+    assert adjusted_rand_score(found.labels, truth) > 0.99
+    # A thousand rows don't show the narrower valley.
+    searched = shapes.standardised(X)[shapes._some(3000, np.random.default_rng([0, 23]))]
+    assert int(shapes.search_shapes(searched).view.labels.max()) == 1
+    # What is not sure is not drawn again, and of very many rows a few thousand are.
+    asked = []
+
+    def drawn(table, basis, rng):
+        asked.append(len(table))
+        return np.arange(len(table)), np.zeros(len(table), dtype=np.int64)
+
+    monkeypatch.setattr(shapes, "_drawn", drawn)
+    shapes.find_shapes(X)
+    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (0.2, 0.2))
+    shapes.find_shapes(X)
+    assert asked == [3000]
+    monkeypatch.undo()
+    rows, labels = shapes._drawn(np.repeat(X, 2, axis=0), np.eye(2), rng)
+    assert len(rows) == len(labels) == shapes.MOST_DRAWN and (np.diff(rows) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "p_values", "looks", "known"),
+    [
+        (1000, (0.01,), 1, 0.02),  # all rows were seen
+        (
+            1500,
+            (0.0005,),
+            1,
+            0.002,
+        ),  # sure at once: times two for valleys and gaps, and for two looks
+        (1500, (0.1,), 1, 0.4),  # hopeless
+        (1500, (0.01, 0.0005), 2, 0.002),
+        (1500, (0.01, 0.2), 2, 0.04),
+        (5000, (0.002, 0.2), 2, 0.008),  # sure enough, and not lost by the second look
+    ],
+)
+def test_what_is_undecided_is_looked_at_again_in_more_rows(
+    monkeypatch, n_rows, p_values, looks, known
+):
+    X = np.random.default_rng(0).normal(size=(n_rows, 2))
+    halves = [np.r_[np.zeros(500, int), np.ones(most - 500, int)] for most in (1000, 2000)]
+    asked = []
+
+    def search(table):
+        asked.append(len(table))
+        labels = halves[len(asked) - 1][: len(table)]
+        return scores(1.0, 0.0, view(labels=labels), None)
+
+    monkeypatch.setattr(shapes, "search_shapes", search)
+    monkeypatch.setattr(
+        shapes, "_null_scores", lambda *args: {"unimodal": ([0.1 * len(asked)], [0.0])}
+    )
+    monkeypatch.setattr(shapes, "_p_values", lambda best, maxima: (p_values[len(asked) - 1], 1.0))
+    monkeypatch.setattr(
+        shapes, "_drawn", lambda table, basis, rng: (np.arange(len(table)), np.zeros(len(table)))
+    )
+    monkeypatch.setattr(shapes, "_for_all", lambda table, rows, labels, basis: rows)
+    found = shapes.find_shapes(X, seed=4)
+    assert asked == [min(n_rows, most) for most in (1000, 2000)][:looks]
+    assert found.p_value == pytest.approx(known)
+    assert found.times == (2 if n_rows == 1000 else 4)
+    which = int(np.argmin(p_values))
+    assert found.maxima == {"unimodal": (0.1 * (which + 1),)}
+    if known > 0.01 and n_rows > 1000:
+        assert len(found.labels) == asked[which]  # else groups were drawn by more rows
+    wide = replace(found, score=5.0, maxima={"unimodal": (0.1, 0.2, 0.3, 0.15)}).interval()
+    assert wide.high >= found.times * tail_interval(5.0, (0.1, 0.2, 0.3, 0.15)).high
+
+
+def test_groups_drawn_by_more_rows_are_drawn_so_again(monkeypatch):
+    table = np.random.default_rng(0).normal(size=(1200, 3))
+    asked = []
+
+    def drawn(table, basis, rng):
+        asked.append((len(table), basis.shape))
+        rows = np.arange(0, len(table), 2)
+        return rows, (table[rows] @ basis[:, 0] > 0).astype(np.int64)
+
+    monkeypatch.setattr(shapes, "_drawn", drawn)
+    monkeypatch.setattr(shapes, "density_views", lambda table, most: [])
+    found = Shapes(np.zeros(2, int), "valleys", np.eye(3)[:, :1], (0,), 1.0, 0.01)
+    labels = shapes.shapes_again(table, found)
+    assert len(labels) == 1200 and (labels == (table[:, 0] > 0)).mean() > 0.99
+    assert asked == [(1200, (3, 1))]
+    # Not of few rows, nor if it isn't sure.
+    assert not shapes.shapes_again(table[:1000], found).any()
+    assert not shapes.shapes_again(table, replace(found, p_value=0.02)).any()
+    assert len(asked) == 1

@@ -478,7 +478,7 @@ def _in_units(X: FloatArray, basis: FloatArray) -> FloatArray:
 
 
 def follows_curve(X: FloatArray, numbers: Sequence[int], seed: int) -> str | None:
-    """Which curve describes rows better than one cloud, and than several: "curve" or "ring".
+    """Which curve describes rows better than one cloud, as well as several: "curve" or "ring".
 
     (If it is bent beyond doubt, several clouds must be much better to count.)
 
@@ -521,9 +521,10 @@ def follows_curve(X: FloatArray, numbers: Sequence[int], seed: int) -> str | Non
         described = [_described(Z, labels, new) for labels in found.labellings[:MOST_DESCRIBED]]
         gains.append(max(described, key=lambda each: each[0])[1] - curves[closed])
     gain = np.concatenate(gains)
-    # Clouds in a row are described by a curve, too: it must be better, or bent beyond doubt.
+    # Clouds in a row are described by a curve, too: it must be as good, or bent beyond doubt.
     bent = bool(closed) or is_bent(X)
-    follows = not _is_better(gain, MUCH_BETTER) if bent else _is_better(-gain, BETTER)
+    gain = np.clip(gain, -MOST_NATS, MOST_NATS)
+    follows = not _is_better(gain, MUCH_BETTER) if bent else bool(gain.mean() <= 0)
     return ("ring" if closed else "curve") if follows else None
 
 

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import adjusted_rand_score, homogeneity_score
 
 from subscape.core.types import FloatArray, IndexArray, IntArray
+from subscape.finders.density.density_tree import best_scale
 from subscape.finders.density.gaps import gap_groups, widest_gap
-from subscape.finders.density.subspaces import DensityView, density_views, standardised
+from subscape.finders.density.graph import density_graph
+from subscape.finders.density.subspaces import MOST_COLUMNS as MOST_COLUMNS_ALL_PAIRS
+from subscape.finders.density.subspaces import (
+    DensityView,
+    density_views,
+    screened_pairs,
+    standardised,
+)
 from subscape.finders.density.valleys import valley_score
 from subscape.parallel.threads import one_thread
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL, smallest_cluster
@@ -22,9 +30,16 @@ from subscape.validation.valleys import CurveNull, is_bent
 
 from .information import canonical
 
-#: Shapes are looked for in at most so many rows, and among so many columns.
+#: Shapes are looked for in at most so many rows, and among so many columns; once again in more
+#: rows, at twice the p-value, if they are neither sure nor hopeless then.
 MOST_ROWS = 1000
+MOST_AGAIN = 2000
+UNDECIDED = (SIGNIFICANCE_LEVEL / 3, 0.2)
 MOST_COLUMNS = 200
+#: Sure groups are then drawn by so many rows: what parts two of them may be too narrow for fewer.
+MOST_DRAWN = 4000
+#: Groups by gaps are those by valleys if they agree as well as this (adjusted Rand index).
+SAME = 0.95
 #: Gaps are looked for in all columns together if they are no more than this, and in so many
 #: principal directions.
 MOST_TOGETHER = 10
@@ -69,9 +84,11 @@ class Shapes:
     score : float
         Nats per row by which valleys are deeper, or the logarithm by which gaps are wider.
     p_value : float
-        Probability that chance reaches this; twice the smaller one of valleys and gaps.
+        Probability that chance reaches this, times ``times``.
     maxima : dict of str to tuple of float
         What was found in tables without groups, by kind of table.
+    times : int
+        By what p-values are multiplied: valleys and gaps are looked for, and in large tables twice.
     """
 
     labels: IntArray
@@ -81,13 +98,14 @@ class Shapes:
     score: float
     p_value: float
     maxima: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    times: int = 2
 
     def interval(self) -> Interval:
         """Where the p-value is (95 %), if the tail that was fitted holds."""
         found = [tail_interval(self.score, maxima) for maxima in self.maxima.values() if maxima]
         if not found or not self.score > 0:
             return Interval(self.p_value, self.p_value)
-        return largest(*found).times(2).holding(self.p_value)
+        return largest(*found).times(self.times).holding(self.p_value)
 
     @property
     def n_groups(self) -> int:
@@ -132,6 +150,11 @@ def _places(table: FloatArray, view: DensityView | None) -> list[FloatArray]:
         places.append(axes[:PRINCIPAL].T)
     if view is not None and view.place.kind == "columns":
         places.append(view.place.basis)
+    if p > MOST_COLUMNS_ALL_PAIRS:
+        # Thin shapes have gaps where valleys are blurred: the pair least like a normal cloud, too.
+        pair = screened_pairs(table, 1)[0]
+        if view is None or view.place.columns != pair:
+            places.append(np.eye(p)[:, pair])
     return places
 
 
@@ -175,26 +198,51 @@ def find_shapes(
     (2, True)
     """
     rng = np.random.default_rng([seed, 23])
-    rows = _some(len(X), rng)
     table = standardised(np.asarray(X, dtype=np.float64))
-    searched = table[rows]
+    looks = (MOST_ROWS,) if len(table) <= MOST_ROWS else (MOST_ROWS, MOST_AGAIN)
     with one_thread():
-        best = search_shapes(searched)
-        options = _options(searched, best)
-        if is_known is not None and all(
-            is_known(_for_all(table, rows, one.labels, one.basis)) for one in options
-        ):
-            nothing = np.zeros(len(table), dtype=np.int64)
-            return Shapes(nothing, "valleys", options[0].basis, (), 0.0, 1.0)
-        maxima = _null_scores(searched, best, n_tables, seed, tell)
-        p_values = dict(zip(("valleys", "gaps"), _p_values(best, maxima), strict=True))
-        options = [replace(one, p_value=min(1.0, 2 * p_values[one.by])) for one in options]
-        found = _chosen(searched, options, rng, [each[0] for each in maxima.values()])
-    labels = _for_all(table, rows, found.labels, found.basis)
-    return Shapes(
-        labels, found.by, found.basis, found.columns, found.score, found.p_value,
-        {kind: tuple(each[found.by == "gaps"]) for kind, each in maxima.items()},
-    )  # fmt: skip
+        seen: list[_Look] = []
+        for most in looks:
+            rows = _some(len(table), rng, most)
+            searched = table[rows]
+            best = search_shapes(searched)
+            options = _options(searched, best)
+            if is_known is not None and all(
+                is_known(_for_all(table, rows, one.labels, one.basis)) for one in options
+            ):
+                nothing = np.zeros(len(table), dtype=np.int64)
+                return Shapes(nothing, "valleys", options[0].basis, (), 0.0, 1.0)
+            maxima = _null_scores(searched, best, n_tables, seed, tell)
+            p_values = dict(zip(("valleys", "gaps"), _p_values(best, maxima), strict=True))
+            times = 2 * len(looks)
+            options = [
+                replace(one, p_value=min(1.0, times * p_values[one.by]), times=times)
+                for one in options
+            ]
+            chosen = _chosen(searched, options, rng, [each[0] for each in maxima.values()])
+            seen.append(_Look(chosen, options, rows, maxima))
+            if not UNDECIDED[0] < chosen.p_value <= UNDECIDED[1]:
+                break
+        found, options, rows, maxima = min(seen, key=lambda look: look.found.p_value)
+        labels = found.labels
+        valleys = _sure_valleys(options, found) if len(rows) < len(table) else None
+        if valleys is not None:
+            found = valleys
+            rows, labels = _drawn(table, found.basis, rng)
+    return replace(
+        found,
+        labels=_for_all(table, rows, labels, found.basis),
+        maxima={kind: tuple(each[found.by == "gaps"]) for kind, each in maxima.items()},
+    )
+
+
+class _Look(NamedTuple):
+    """What some rows of a table show."""
+
+    found: Shapes
+    options: list[Shapes]
+    rows: IndexArray
+    maxima: dict[str, tuple[list[float], list[float]]]
 
 
 def _null_scores(
@@ -315,9 +363,15 @@ def _returns(table: FloatArray, found: Shapes, rng: np.random.Generator) -> floa
 
 
 def shapes_again(table: FloatArray, found: Shapes) -> IntArray:
-    """The same search on other rows: by gaps where these were seen, else by valleys."""
+    """The same search on other rows: by gaps where these were seen, else by valleys.
+
+    Where groups were drawn by more rows than are searched, so they are again.
+    """
     if found.by == "gaps":
         return _by_gaps(table @ found.basis)
+    if len(table) > MOST_ROWS and found.p_value <= SIGNIFICANCE_LEVEL:
+        rows, labels = _drawn(table, found.basis, np.random.default_rng(len(table)))
+        return _for_all(table, rows, labels, found.basis)
     views = density_views(table, most=1)
     return views[0].labels.astype(np.int64) if views else np.zeros(len(table), dtype=np.int64)
 
@@ -333,10 +387,27 @@ def _large(labels: IntArray, n_rows: int) -> IntArray:
     return number[labels]
 
 
-def _some(n_rows: int, rng: np.random.Generator) -> IndexArray:
-    if n_rows <= MOST_ROWS:
+def _some(n_rows: int, rng: np.random.Generator, most: int = MOST_ROWS) -> IndexArray:
+    if n_rows <= most:
         return np.arange(n_rows)
-    return np.sort(rng.choice(n_rows, MOST_ROWS, replace=False))
+    return np.sort(rng.choice(n_rows, most, replace=False))
+
+
+def _sure_valleys(options: Sequence[Shapes], found: Shapes) -> Shapes | None:
+    """Groups parted by sure valleys, if they are those that were found."""
+    for one in options:
+        if one.by == "valleys" and one.p_value <= SIGNIFICANCE_LEVEL and one.n_groups > 1:
+            same = one is found or adjusted_rand_score(one.labels, found.labels) >= SAME
+            return one if same else None
+    return None
+
+
+def _drawn(
+    table: FloatArray, basis: FloatArray, rng: np.random.Generator
+) -> tuple[IndexArray, IntArray]:
+    """Groups that valleys part, by more rows than were held against chance; and these rows."""
+    rows = _some(len(table), rng, MOST_DRAWN)
+    return rows, _large(best_scale(density_graph(table[rows] @ basis)).labels, len(rows))
 
 
 def _for_all(table: FloatArray, rows: IndexArray, labels: IntArray, basis: FloatArray) -> IntArray:
