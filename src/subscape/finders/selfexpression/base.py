@@ -26,9 +26,11 @@ from subscape.finders.base import Found, SubspaceFinder, Watch
 from subscape.finders.oriented.flats import Flat, bases_of, squared_residuals
 from subscape.finders.oriented.intrinsic_dims import bic_scores, many_bic_scores
 from subscape.finders.oriented.kflats.rows import group_means, place
+from subscape.finders.oriented.one_flat import may_be_one, warn_of
 from subscape.finders.sampling import places_to_search
 
 from .affinity import (
+    FEW_CELLS,
     MOST_BY_GAP,
     Spectrum,
     affinity,
@@ -51,9 +53,6 @@ ROUNDS = 30
 ROWS_PER_DIMENSION = 3
 #: Parts of the graph, per cluster, that are joined to clusters.
 PIECES = 3
-#: Share of its directions that a flat has in common with another (squared cosines) if they may be
-#: one: rows with noise turn a flat a little, flats of their own lie farther apart.
-MOST_COMMON = 0.9
 #: Rows lie on a flat if no more than this share of their variance is off it. Where rows lie on no
 #: flats, which of them are one says nothing.
 OFF_THE_FLAT = 0.05
@@ -142,7 +141,7 @@ class SelfExpressionFinder(SubspaceFinder):
                     ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
                     after, n_iter = self._everywhere(X, ended, places), best.n_iter
             own = after.labels if places is None else after.labels[places]
-            self._doubt(on_one_flat(spreads, after._replace(labels=own)))
+            warn_of(on_one_flat(spreads, after._replace(labels=own)), 5)
         return Found(
             after.clustering(X.shape[1]),
             n_iter,
@@ -370,7 +369,10 @@ class SelfExpressionFinder(SubspaceFinder):
         if gap.n_clusters == number and gap.is_clear:
             return None
         other = split.labels.copy()
-        other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng, watch), number, rng)
+        # Of few rows several starts take less time than a single careful one.
+        starts = self.n_init if len(kept) * many <= FEW_CELLS else 1
+        pieces = parts(found.vectors, many, starts, rng, watch)
+        other[kept] = joined(U[kept], pieces, number, rng)
         return None if same_parts(split.labels, other) else other
 
     def _is_exact(self, spreads: Spreads, found: Parts) -> bool:
@@ -399,18 +401,6 @@ class SelfExpressionFinder(SubspaceFinder):
                 stacklevel=6,
             )
         return gap.n_clusters
-
-    def _doubt(self, pairs: list[tuple[int, int]]) -> None:
-        """Say that more clusters were asked for than there are flats."""
-        if pairs:
-            named = ", ".join(f"{first + 1} and {second + 1}" for first, second in pairs[:3])
-            more = ", …" if len(pairs) > 3 else ""
-            warnings.warn(
-                f"clusters that lie on one flat: {named}{more}. One describes the rows of both "
-                "better than two do; try fewer clusters (n_clusters)",
-                SharedFlatWarning,
-                stacklevel=6,
-            )
 
     def _flats(self, spreads: Spreads, labels: IndexArray, common: int | None = None) -> list[Flat]:
         """The flat of each cluster, of the dimension asked for or the likeliest one."""
@@ -631,7 +621,13 @@ def in_blocks(
         found.append(express(own))
         watch.step("rows expressed", int(own[-1]) + 1, n_rows)
     rows, columns, values = (np.concatenate(part) for part in zip(*found, strict=True))
-    return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+    if (rows[1:] < rows[:-1]).any():
+        return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+    ends = np.zeros(n_rows + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=ends[1:])
+    whole = sparse.csr_array((values, columns.astype(np.int32), ends), shape=(n_rows, n_rows))
+    whole.sum_duplicates()
+    return whole
 
 
 def _blocks(n_rows: int) -> Iterator[IndexArray]:
@@ -877,9 +873,8 @@ def on_one_flat(spreads: Spreads, found: Parts) -> list[tuple[int, int]]:
     pairs = []
     own = spreads.renumbered(found.labels)
     for (i, first), (j, second) in combinations(enumerate(found.flats), 2):
-        # Flats that have most directions in common; others need not be looked at.
-        common = np.square(first.basis.T @ second.basis).sum()
-        if common < MOST_COMMON * min(first.dim, second.dim):
+        # Flats that have few directions in common need not be looked at.
+        if not may_be_one(first.basis, second.basis):
             continue
         both = np.isin(found.labels, (i, j))
         together = spreads.spread(both)

@@ -13,9 +13,7 @@ from subscape.core.types import FloatArray, IndexArray
 from subscape.finders.base import Watch
 
 from .base import Block, SelfExpressionFinder, in_blocks
-
-#: What is left of a row's direction, beside those chosen before, to count as another one.
-DEPENDENT = 1e-9
+from .pursuit import DEPENDENT, coefficients_of, take_atoms
 
 
 class SSC(SelfExpressionFinder):
@@ -232,28 +230,18 @@ def pursuit(
     room = room or Room(U)
     for step in range(most):
         like = room.likenesses(left[todo])
-        like[np.arange(len(todo)), own[todo]] = -1.0
+        each = np.arange(len(todo))
+        like[each, own[todo]] = -1.0
         best = like.argmax(axis=1)
-        fresh, inside = U[best], np.zeros((len(todo), step))
-        before = basis[todo, :step]
-        for _ in range(2 if step else 0):  # twice is enough
-            part = np.einsum("tsp,tp->ts", before, fresh)
-            fresh -= np.einsum("ts,tsp->tp", part, before)
-            inside += part
-        length = np.linalg.norm(fresh, axis=1)
-        useful = (length > DEPENDENT) & (like[np.arange(len(todo)), best] > DEPENDENT)
-        todo, best, inside = todo[useful], best[useful], inside[useful]
-        fresh = fresh[useful] / length[useful, None]
-        chosen[todo, step], basis[todo, step] = best, fresh
-        triangle[todo, :step, step], triangle[todo, step, step] = inside, length[useful]
-        along[todo, step] = np.einsum("tp,tp->t", fresh, left[todo])
-        left[todo] -= along[todo, step, None] * fresh
-        todo = todo[np.square(left[todo]).sum(axis=1) > tol]
+        useful = like[each, best] > DEPENDENT
+        todo = take_atoms(
+            U, todo[useful], best[useful], step, tol, chosen, basis, triangle, along, left
+        )
         if not len(todo):
             break
     if not most:
         return np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0)
-    values = np.linalg.solve(triangle, along[:, :, None])[:, :, 0]
+    values = coefficients_of(triangle, along)
     keep = values != 0
     rows = np.repeat(own, most).reshape(values.shape)
     return rows[keep], chosen[keep], values[keep]
