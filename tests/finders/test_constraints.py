@@ -220,10 +220,10 @@ NOT_IN_THE_PAPER = {
 #: Parameters that say how to search, not what may come out: nothing of them could be broken by a
 #: refinement. Every other parameter is promised something above.
 HOW_TO_SEARCH = {
-    "effort": """cycles local_search max_boxes max_candidates max_iter max_level max_no_improve
-        max_rounds max_rows max_samples max_time medoid_factor n_base n_escapes n_grids n_init
-        n_jobs n_meta n_repeats n_seeds n_steps n_swaps n_windows population progress random_state
-        sample_factor search_rows tol zipf_max""",
+    "effort": """batch_rows cycles local_search max_boxes max_candidates max_iter max_level
+        max_no_improve max_rounds max_rows max_samples max_time medoid_factor n_base n_escapes
+        n_grids n_init n_jobs n_meta n_repeats n_seeds n_steps n_swaps n_windows population progress
+        random_state sample_factor search_rows tol zipf_max""",
     "distances and scales of the table": """absolute adjust affine binning categorical distance
         kappa mask_range metric min_deviation n_bins n_components n_fine_bins n_flat_bins
         neighbourhoods omega pca_variance scale""",

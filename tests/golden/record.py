@@ -453,7 +453,12 @@ FINDERS: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
     "EWKM": (("boxes",), {"n_clusters": 3}, {"n_clusters": 3, "gamma": 9.0, "scale": None}),
     "SparseKMeans": (("boxes",), {"n_init": 2}, {"bound": 1.5, "scale": None, "n_init": 2}),
     "HDDC": (("flats",), {"n_init": 3}, {"n_clusters": [2, 3], "model": "ABQkD", "n_init": 2}),
-    "MFA": (("flats",), {"n_init": 2}, {"flat_dim": 1, "assignment": "soft", "n_init": 1}),
+    "MFA": (
+        ("flats",),
+        {"n_init": 2},
+        {"flat_dim": 1, "assignment": "soft", "n_init": 1},
+        {"search_rows": 60, "batch_rows": 50, "n_init": 1},
+    ),
     "MPPCA": (("flats",), {"n_init": 3}, {"flat_dim": 1, "n_clusters": 2, "n_init": 2}),
     "EnSC": (("flats",), {"affine": True}, {"affine": True, "refine": False, "l1_ratio": 1.0}),
     "LSR": (("flats",), {"affine": True}, {"affine": True, "refine": False, "noise": 0.1}),
