@@ -235,7 +235,7 @@ HOW_TO_SEARCH = {
         extension feature_rule features grid_dims init integer inverted_rows linkage merge
         metaclustering model mutation_rate mutation_scale n_clusters_hint n_local_clusters noise
         noise_space objective partitioner prune realise refine report resolution search
-        stop_at_first strict vote""",
+        stop_at_first strict vote wrong_cells""",
     "what is known, held elsewhere (tests/finders/axis/test_sspc.py)": """labelled_dims
         labelled_rows pin_labels""",
 }

@@ -462,7 +462,12 @@ FINDERS: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
     "MPPCA": (("flats",), {"n_init": 3}, {"flat_dim": 1, "n_clusters": 2, "n_init": 2}),
     "EnSC": (("flats",), {"affine": True}, {"affine": True, "refine": False, "l1_ratio": 1.0}),
     "LSR": (("flats",), {"affine": True}, {"affine": True, "refine": False, "noise": 0.1}),
-    "SSC": (("flats",), {"affine": True}, {"affine": True, "flat_dim": 1, "n_nonzero": 3}),
+    "SSC": (
+        ("flats",),
+        {"affine": True},
+        {"affine": True, "flat_dim": 1, "n_nonzero": 3},
+        {"affine": True, "wrong_cells": 1},
+    ),
     "TSC": (("flats",), {"affine": True}, {"affine": True, "refine": False, "n_neighbors": 5}),
     "ChengChurch": (
         ("blocks", "holes", "counts"),

@@ -113,6 +113,15 @@ class SelfExpressionFinder(SubspaceFinder):
         """
         raise NotImplementedError(f"{type(self).__name__} must implement _express")
 
+    def _written(
+        self, U: FloatArray, n_cells: int, watch: Watch
+    ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
+        """The coefficients, and what is off in some of the first cells of every row, if any may be.
+
+        Asked instead of :meth:`_express`; without coordinates of the rows' span where cells count.
+        """
+        return self._express(U, watch), None
+
     # -- the phases --------------------------------------------------------------------------------
 
     def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
@@ -127,9 +136,12 @@ class SelfExpressionFinder(SubspaceFinder):
             )
         places = places_to_search(len(X), k or MOST_BY_GAP, self.search_rows, rng)
         rows = _rows(X, places)
-        nodes = distinct_directions(rows, self.affine)
+        cells_count = bool(getattr(self, "wrong_cells", 0))
+        nodes = distinct_directions(rows, self.affine, as_they_are=cells_count)
         with one_blas_thread():
-            coefficients = self._express(nodes.directions, watch)
+            coefficients, wrong = self._written(nodes.directions, X.shape[1], watch)
+            if wrong is not None:
+                rows, nodes = set_right(rows, nodes, wrong)
             split = self._split(coefficients, nodes.directions, k, rng, watch)
             spreads = Spreads(rows, self.affine)
             start = self._fitted(spreads, nodes, split.labels)
@@ -150,6 +162,11 @@ class SelfExpressionFinder(SubspaceFinder):
                 "coefficients_": coefficients,
                 "expressed_rows_": nodes.first if places is None else places[nodes.first],
                 "eigenvalues_": split.eigenvalues,
+                **(
+                    {}
+                    if wrong is None
+                    else {"wrong_": sparse.csr_array(wrong * nodes.lengths[:, None])}
+                ),
             },
             unrefined=before.clustering(X.shape[1]) if self.refine else None,
         )
@@ -532,10 +549,14 @@ class Nodes(NamedTuple):
     """(m,) the first row of each direction."""
     is_zero: BoolArray
     """(n,) rows without a direction."""
+    lengths: FloatArray
+    """(m,) lengths before."""
 
 
-def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
+def distinct_directions(rows: FloatArray, affine: bool, *, as_they_are: bool = False) -> Nodes:
     """Each distinct row once, at length 1; copies would express each other and nothing else.
+
+    ``as_they_are``: in all features, also where the rows span fewer dimensions; cells may be off.
 
     ``affine``: the rows are centred and get a column of a constant, so that flats anywhere become
     flats through the origin, of one dimension more.
@@ -555,11 +576,45 @@ def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
     own = rows[first]
     if affine:
         own = own - own.mean(axis=0)
-        typical = np.sqrt(np.square(own).sum() / len(own)) or 1.0
+        squares = np.square(own).sum(axis=1)
+        # Cells that are off make some rows far longer than most are.
+        typical = np.sqrt(np.median(squares) if as_they_are else squares.mean()) or 1.0
         own = np.hstack([own, np.full((len(own), 1), typical)])
-    own = in_their_span(own)
-    length = np.linalg.norm(own, axis=1, keepdims=True)
-    return Nodes(own / np.where(length > 0, length, 1.0), of_row, first, is_zero)
+    own = own if as_they_are else in_their_span(own)
+    length = np.linalg.norm(own, axis=1)
+    length = np.where(length > 0, length, 1.0)
+    return Nodes(own / length[:, None], of_row, first, is_zero, length)
+
+
+def set_right(rows: FloatArray, nodes: Nodes, wrong: sparse.csr_array) -> tuple[FloatArray, Nodes]:
+    """Rows and their directions without what is off in their cells.
+
+    Parameters
+    ----------
+    rows : (n, p) array
+    nodes : Nodes
+    wrong : (m, p) sparse array
+        What is off, where every node has length 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from subscape.finders.selfexpression.base import distinct_directions, set_right
+    >>> rows = np.array([[6.0, 8.0], [0.0, 2.0]])
+    >>> nodes = distinct_directions(rows, False, as_they_are=True)
+    >>> right, found = set_right(rows, nodes, sparse.csr_array(np.array([[0.6, 0.0], [0.0, 0.0]])))
+    >>> right.tolist(), found.directions.tolist()
+    ([[0.0, 8.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]])
+    """
+    off, p = wrong.toarray(), rows.shape[1]
+    right = rows - np.where(
+        nodes.is_zero[:, None], 0.0, (off * nodes.lengths[:, None])[nodes.of_row]
+    )
+    directions = nodes.directions.copy()
+    directions[:, :p] -= off
+    length = np.linalg.norm(directions, axis=1, keepdims=True)
+    return right, nodes._replace(directions=directions / np.where(length > 0, length, 1.0))
 
 
 def _first_alike(rows: FloatArray, is_zero: BoolArray) -> tuple[IndexArray, IndexArray]:
@@ -602,7 +657,10 @@ def in_their_span(rows: FloatArray) -> FloatArray:
 
 
 def in_blocks(
-    n_rows: int, express: Callable[[IndexArray], Block], watch: Watch
+    n_rows: int,
+    express: Callable[[IndexArray], Block],
+    watch: Watch,
+    n_columns: int | None = None,
 ) -> sparse.csr_array:
     """Coefficients of all rows, a block of rows after the other.
 
@@ -613,8 +671,10 @@ def in_blocks(
         Given some rows, returns (rows, columns, values) of their coefficients.
     watch : Watch
         When time is up the other rows have none.
+    n_columns : int, optional
+        What a row may be written with; by default the rows.
     """
-    found: list[Block] = []
+    shape, found = (n_rows, n_columns or n_rows), list[Block]()
     for own in _blocks(n_rows):
         if found and watch.out_of_time():
             break
@@ -622,10 +682,10 @@ def in_blocks(
         watch.step("rows expressed", int(own[-1]) + 1, n_rows)
     rows, columns, values = (np.concatenate(part) for part in zip(*found, strict=True))
     if (rows[1:] < rows[:-1]).any():
-        return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+        return sparse.csr_array((values, (rows, columns)), shape=shape)
     ends = np.zeros(n_rows + 1, np.int32)
     np.cumsum(np.bincount(rows, minlength=n_rows), out=ends[1:])
-    whole = sparse.csr_array((values, columns.astype(np.int32), ends), shape=(n_rows, n_rows))
+    whole = sparse.csr_array((values, columns.astype(np.int32), ends), shape=shape)
     whole.sum_duplicates()
     return whole
 
