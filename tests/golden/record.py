@@ -453,21 +453,11 @@ FINDERS: dict[str, tuple[tuple[str, ...], dict[str, Any], dict[str, Any]]] = {
     "EWKM": (("boxes",), {"n_clusters": 3}, {"n_clusters": 3, "gamma": 9.0, "scale": None}),
     "SparseKMeans": (("boxes",), {"n_init": 2}, {"bound": 1.5, "scale": None, "n_init": 2}),
     "HDDC": (("flats",), {"n_init": 3}, {"n_clusters": [2, 3], "model": "ABQkD", "n_init": 2}),
-    "MFA": (
-        ("flats",),
-        {"n_init": 2},
-        {"flat_dim": 1, "assignment": "soft", "n_init": 1},
-        {"search_rows": 60, "batch_rows": 50, "n_init": 1},
-    ),
+    "MFA": (("flats",), {"n_init": 2}, {"flat_dim": 1, "assignment": "soft", "n_init": 1}),
     "MPPCA": (("flats",), {"n_init": 3}, {"flat_dim": 1, "n_clusters": 2, "n_init": 2}),
     "EnSC": (("flats",), {"affine": True}, {"affine": True, "refine": False, "l1_ratio": 1.0}),
     "LSR": (("flats",), {"affine": True}, {"affine": True, "refine": False, "noise": 0.1}),
-    "SSC": (
-        ("flats",),
-        {"affine": True},
-        {"affine": True, "flat_dim": 1, "n_nonzero": 3},
-        {"affine": True, "wrong_cells": 1},
-    ),
+    "SSC": (("flats",), {"affine": True}, {"affine": True, "flat_dim": 1, "n_nonzero": 3}),
     "TSC": (("flats",), {"affine": True}, {"affine": True, "refine": False, "n_neighbors": 5}),
     "ChengChurch": (
         ("blocks", "holes", "counts"),
@@ -515,6 +505,13 @@ for _name, (_tables, _usual, _other) in FINDERS.items():
     if _name in PREDICTS:
         for _where in _tables[:2]:
             add(f"predict/{_name}/{_where}", functools.partial(new_rows, _name, _where, _usual))
+
+for _name, _how, _parameters in (
+    ("MFA", "batches", {"search_rows": 60, "batch_rows": 40, "n_init": 2}),
+    ("HDDC", "batches", {"search_rows": 60, "batch_rows": 40, "n_init": 2}),
+    ("SSC", "wrong cells", {"affine": True, "wrong_cells": 1, "n_nonzero": 3}),
+):
+    add(f"finders/{_name}/flats/{_how}", functools.partial(fitted, _name, "flats", _parameters))
 
 add(
     "finders/SSPC/boxes/labelled",
