@@ -220,10 +220,10 @@ NOT_IN_THE_PAPER = {
 #: Parameters that say how to search, not what may come out: nothing of them could be broken by a
 #: refinement. Every other parameter is promised something above.
 HOW_TO_SEARCH = {
-    "effort": """cycles local_search max_boxes max_candidates max_iter max_level max_no_improve
-        max_rounds max_rows max_samples max_time medoid_factor n_base n_escapes n_grids n_init
-        n_jobs n_meta n_repeats n_seeds n_steps n_swaps n_windows population progress random_state
-        sample_factor search_rows tol zipf_max""",
+    "effort": """batch_rows cycles local_search max_boxes max_candidates max_iter max_level
+        max_no_improve max_rounds max_rows max_samples max_time medoid_factor n_base n_escapes
+        n_grids n_init n_jobs n_meta n_repeats n_seeds n_steps n_swaps n_windows population progress
+        random_state sample_factor search_rows tol zipf_max""",
     "distances and scales of the table": """absolute adjust affine binning categorical distance
         kappa mask_range metric min_deviation n_bins n_components n_fine_bins n_flat_bins
         neighbourhoods omega pca_variance scale""",
@@ -235,7 +235,7 @@ HOW_TO_SEARCH = {
         extension feature_rule features grid_dims init integer inverted_rows linkage merge
         metaclustering model mutation_rate mutation_scale n_clusters_hint n_local_clusters noise
         noise_space objective partitioner prune realise refine report resolution search
-        stop_at_first strict vote""",
+        stop_at_first strict vote wrong_cells""",
     "what is known, held elsewhere (tests/finders/axis/test_sspc.py)": """labelled_dims
         labelled_rows pin_labels""",
 }

@@ -508,6 +508,13 @@ for _name, (_tables, _usual, _other) in FINDERS.items():
         for _where in _tables[:2]:
             add(f"predict/{_name}/{_where}", functools.partial(new_rows, _name, _where, _usual))
 
+for _name, _how, _parameters in (
+    ("MFA", "batches", {"search_rows": 60, "batch_rows": 40, "n_init": 2}),
+    ("HDDC", "batches", {"search_rows": 60, "batch_rows": 40, "n_init": 2}),
+    ("SSC", "wrong cells", {"affine": True, "wrong_cells": 1, "n_nonzero": 3}),
+):
+    add(f"finders/{_name}/flats/{_how}", functools.partial(fitted, _name, "flats", _parameters))
+
 add(
     "finders/SSPC/boxes/labelled",
     lambda: fitted(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
-from subscape.core.errors import DroppedClusterWarning, SubscapeError
+from subscape.core.errors import DroppedClusterWarning, SharedFlatWarning, SubscapeError
 from subscape.finders import HDDC, MFA, MPPCA
 from subscape.finders.mixtures import base as mixture_base
 from subscape.finders.mixtures.base import (
@@ -18,6 +18,8 @@ from subscape.finders.mixtures.base import (
     PlainRows,
     Start,
     as_memberships,
+    finish_in_batches,
+    finish_on_all_rows,
     maximise,
     start_labels,
 )
@@ -41,6 +43,7 @@ from subscape.finders.mixtures.moments import (
 )
 from subscape.finders.oriented.intrinsic_dims import bic_scores, scree_dim
 from subscape.measures import adjusted_rand_score
+from subscape.parallel.progress import Watch
 
 ALL = [HDDC, MPPCA, MFA]
 
@@ -441,7 +444,8 @@ def test_dimensions_too_large_for_mixed_starts_give_way(seed, monkeypatch):
     assert found.flat_dims_.tolist() == [1, 1, 1, 1]
     assert adjusted_rand_score(truth, found.labels_) > 0.95
     monkeypatch.setattr(HDDC, "_by_scree", lambda *args: None)
-    alone = HDDC(4, random_state=0).fit(X)
+    with pytest.warns(SharedFlatWarning):
+        alone = HDDC(4, random_state=0).fit(X)
     assert found.bic_ < alone.bic_ - 50
 
 
@@ -456,3 +460,120 @@ def test_starts_are_weighed_only_where_all_eigenvalues_are_known():
         assert (finder._by_scree(rows, Start(labels, fit), 3, model) is not None) == weighed
         fixed = model._replace(how="scree")
         assert finder._by_scree(rows, Start(labels, fit), 3, fixed) is None
+
+
+# -- clusters on one flat -------------------------------------------------------------------------
+
+
+def flat_of(seed, n=300, p=8, d=2, noise=0.1, even=False):
+    rng = np.random.default_rng(seed)
+    basis = np.linalg.qr(rng.normal(size=(p, d)))[0]
+    scores = rng.uniform(-5, 5, (n, d)) if even else 3 * rng.normal(size=(n, d))
+    return scores @ basis.T + noise * rng.normal(size=(n, p))
+
+
+@pytest.mark.parametrize("finder", ALL)
+@pytest.mark.parametrize(("d", "even"), [(1, False), (1, True), (3, False), (3, True)])
+def test_parts_of_one_flat_are_named(finder, d, even):
+    X = flat_of(0, d=d, even=even)
+    with pytest.warns(SharedFlatWarning, match=r"lie on one flat: . and .*more starts \(n_init\)"):
+        finder(3, n_init=3, random_state=0).fit(X)
+
+
+def test_the_clusters_named_are_those_of_the_result():
+    """One flat is cut, the other is not; clusters are numbered by their first rows."""
+    whole = flat_of(1, n=100) + 20.0
+    X = np.vstack([whole[:1], flat_of(0, n=400), whole[1:]])
+    with pytest.warns(SharedFlatWarning, match="on one flat: 2 and 3. One"):
+        finder = HDDC(3, n_init=3, random_state=0).fit(X)
+    assert len(set(finder.labels_[1:401])) == 2
+    assert set(finder.labels_[401:]) == {0}
+
+
+@pytest.mark.parametrize("finder", ALL)
+@pytest.mark.parametrize("holes", [0.0, 0.05])
+def test_flats_of_their_own_are_not_named(finder, holes):
+    X, *_ = mixture(seed=2)
+    X = np.where(np.random.default_rng(0).random(X.shape) < holes, np.nan, X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SharedFlatWarning)
+        finder(3, random_state=0).fit(X)
+
+
+def test_clouds_apart_on_one_flat_are_not_named():
+    """Rows tell them apart, and a mixture of one component fewer is worse."""
+    X = flat_of(3)
+    direction = np.linalg.svd(X - X.mean(axis=0))[2][0]
+    X[::2] += 40.0 * direction
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", SharedFlatWarning)
+        finder = HDDC(2, random_state=0).fit(X)
+    assert adjusted_rand_score(np.arange(300) % 2, finder.labels_) == 1.0
+
+
+def test_gaps_and_long_tables_are_looked_at_alike():
+    X = flat_of(0, d=3)
+    X[np.random.default_rng(0).random(X.shape) < 0.05] = np.nan
+    with pytest.warns(SharedFlatWarning):
+        HDDC(2, n_init=2, random_state=0).fit(X)
+    with pytest.warns(SharedFlatWarning):
+        HDDC(2, n_init=2, search_rows=300, random_state=0).fit(flat_of(0, n=600, d=3))
+
+
+# -- batches --------------------------------------------------------------------------------------
+
+
+def after_some_steps(model, X, k=3):
+    """A mixture after a few steps on some of the rows."""
+    rows = PlainRows(X[::5])
+    labels = start_labels(X[::5], k, np.random.default_rng(1))
+    return maximise(rows, as_memberships(labels, k), model, 3, 0.0)
+
+
+@pytest.mark.parametrize("model", [FlatModel(how=2), FactorModel(how=2)], ids=["flats", "factors"])
+def test_one_batch_of_all_rows_is_a_step_of_all_rows(model):
+    X, *_ = mixture(600, seed=5, apart=0.7, noise=1.0)
+    start = after_some_steps(model, X - X.mean(axis=0))
+    watch = Watch("HDDC", None, None)
+    whole = finish_on_all_rows(X - X.mean(axis=0), start, model, 9, 0.0, watch)
+    found = finish_in_batches(X - X.mean(axis=0), start, model, 600, 8, 0.0, watch)
+    np.testing.assert_allclose(found.history, whole.history, rtol=1e-9)
+    np.testing.assert_allclose(found.memberships, whole.memberships, atol=1e-6)
+
+
+@pytest.mark.parametrize("finder", ALL)
+@pytest.mark.parametrize(("is_sorted", "holes"), [(False, 0.0), (True, 0.0), (True, 0.1)])
+def test_batches_end_where_passes_end(finder, is_sorted, holes):
+    X, truth, *_ = mixture(900, seed=5, apart=1.5, noise=1.0)
+    X[:, :2][np.random.default_rng(0).random((len(X), 2)) < holes] = np.nan
+    if is_sorted:
+        order = np.argsort(truth, kind="stable")
+        X, truth = X[order], truth[order]
+    options = {"search_rows": 300, "n_init": 2, "tol": 1e-6, "random_state": 0}
+    whole = finder(3, **options).fit(X)
+    found = finder(3, batch_rows=150, **options).fit(X)
+    assert adjusted_rand_score(whole.labels_, found.labels_) > 0.99
+    assert abs(found.log_likelihood_ - whole.log_likelihood_) < 1e-4 * len(X)
+    assert found.history_[-1] == found.log_likelihood_
+    assert found.n_iter_ <= whole.n_iter_ + 2
+    proba = found.predict_proba(X)
+    np.testing.assert_allclose(found.memberships_, proba, atol=1e-9)
+
+
+def test_factors_take_fewer_passes_in_batches():
+    X, *_ = mixture(3000, seed=5, apart=1.0, noise=1.5)
+    options = {"search_rows": 1000, "n_init": 2, "tol": 1e-6, "random_state": 0}
+    whole, found = MFA(3, **options).fit(X), MFA(3, batch_rows=300, **options).fit(X)
+    assert found.n_iter_ < 0.6 * whole.n_iter_
+    assert found.log_likelihood_ > whole.log_likelihood_ - 1e-4 * len(X)
+
+
+def test_batches_of_files_are_those_of_memory(tmp_path):
+    """Also where the blocks of the file end elsewhere."""
+    X, *_ = mixture(900, seed=5)
+    np.save(tmp_path / "table.npy", X)
+    mapped = np.load(tmp_path / "table.npy", mmap_mode="r")
+    options = {"search_rows": 300, "n_init": 2, "batch_rows": 100, "random_state": 0}
+    whole, found = HDDC(3, **options).fit(X), HDDC(3, **options).fit(mapped)
+    np.testing.assert_array_equal(whole.labels_, found.labels_)
+    np.testing.assert_allclose(whole.history_, found.history_, rtol=1e-9)

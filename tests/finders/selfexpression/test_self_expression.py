@@ -438,3 +438,81 @@ def test_rows_at_right_angles_say_nothing_of_each_other(finder):
 def test_a_flat_that_fills_the_table_is_refused():
     with pytest.raises(SubscapeError, match="flat_dim=6 fills a table of 5 features"):
         SSC(2, flat_dim=6).fit(np.random.default_rng(0).normal(size=(20, 5)))
+
+
+# -- cells that are wrong -------------------------------------------------------------------------
+
+
+def with_wrong_cells(seed, share=0.3, cells=1, size=3.0, p=40, shift=0.0):
+    """Rows on four flats of dimension 3, some with cells that are off, and what is off."""
+    rng = np.random.default_rng(seed)
+    bases = [np.linalg.qr(rng.normal(size=(p, 3)))[0] for _ in range(4)]
+    X = np.vstack([rng.normal(size=(40, 3)) @ basis.T + shift * k for k, basis in enumerate(bases)])
+    off = np.zeros_like(X)
+    for row in np.flatnonzero(rng.random(len(X)) < share):
+        at = rng.choice(p, cells, replace=False)
+        off[row, at] = size * rng.choice([-1, 1], cells) * np.linalg.norm(X[row])
+    return X + off, np.repeat(np.arange(4), 40), off
+
+
+@pytest.mark.parametrize(("cells", "size", "without"), [(1, 3.0, 0.75), (3, 1.0, 1.0)])
+@pytest.mark.parametrize("seed", range(3))
+def test_wrong_cells_are_found_and_set_right(cells, size, without, seed):
+    X, truth, off = with_wrong_cells(seed, cells=cells, size=size)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SharedFlatWarning)
+        plain = SSC(4, tol=1e-6, random_state=0).fit(X)
+    found = SSC(4, tol=1e-6, wrong_cells=cells, random_state=0).fit(X)
+    assert adjusted_rand_score(truth, plain.labels_) < without
+    assert adjusted_rand_score(truth, found.labels_) > 0.95
+    assert found.wrong_.shape == X.shape
+    assert np.diff(found.wrong_.indptr).max() <= cells
+    assert np.abs(found.wrong_.toarray() - off).sum() < 0.15 * np.abs(off).sum()
+    assert found.flat_dims_.min() == 3
+
+
+def test_wrong_cells_away_from_the_origin_and_in_copies():
+    X, truth, off = with_wrong_cells(1, shift=0.4)
+    X = np.vstack([X, X[:7]])
+    found = SSC(4, wrong_cells=1, affine=True, random_state=0).fit(X)
+    assert adjusted_rand_score(truth, found.labels_[:160]) > 0.9
+    np.testing.assert_array_equal(found.labels_[160:], found.labels_[:7])
+    assert np.abs(found.wrong_.toarray() - off).sum() < 0.2 * np.abs(off).sum()
+
+
+def test_without_wrong_cells_nothing_is_taken_away():
+    X, *_ = with_wrong_cells(2, share=0.0)
+    plain, found = SSC(4, random_state=0).fit(X), SSC(4, wrong_cells=1, random_state=0).fit(X)
+    assert adjusted_rand_score(plain.labels_, found.labels_) == 1.0
+    assert np.abs(found.wrong_.toarray()).sum() < 0.05 * np.abs(X).sum()
+    assert not hasattr(plain, "wrong_")
+
+
+@pytest.mark.parametrize("cells", [0, 1, 2])
+def test_pursuit_with_cells_is_the_plain_one(cells):
+    X, *_ = with_wrong_cells(3, p=9)
+    U = X / np.linalg.norm(X, axis=1, keepdims=True)
+    atoms = np.vstack([U, np.eye(9)])
+    rows, columns, values = pursuit(atoms, np.arange(160), 4, 0.01, None, 160, cells)
+    for row in range(0, 160, 9):
+        left, chosen, taken = U[row].copy(), [], 0
+        while len(chosen) < 4 + cells:
+            like = np.abs(atoms @ left)
+            like[row] = -1
+            like[160:] = np.where(taken == cells, -1, like[160:])
+            like[:160] = np.where(len(chosen) - taken == 4, -1, like[:160])
+            chosen.append(int(like.argmax()))
+            taken += chosen[-1] >= 160
+            best = np.linalg.lstsq(atoms[chosen].T, U[row], rcond=None)[0]
+            left = U[row] - best @ atoms[chosen]
+            cleared = [c - 160 for c in chosen if c >= 160]
+            if left @ left <= 0.01 * (1 - np.square(U[row, cleared]).sum()):
+                break
+        own = rows == row
+        assert columns[own].tolist() == chosen
+        np.testing.assert_allclose(values[own], best, atol=1e-9)
+
+
+def test_no_row_may_be_wrong_altogether():
+    with pytest.raises(SubscapeError, match=r"wrong_cells=3.*at most 2"):
+        SSC(2, wrong_cells=3).fit(np.random.default_rng(0).normal(size=(20, 3)))

@@ -26,7 +26,7 @@ MIXTURES = (
         reference="C. Bouveyron, S. Girard, C. Schmid. High-dimensional data clustering. "
         "Computational Statistics and Data Analysis 52, 2007",
         published={"flat_dim": "scree", "search_rows": None, "n_init": 1},
-        ours={"search_rows": (), "assignment": ()},
+        ours={"search_rows": (), "batch_rows": (), "assignment": ()},
     ),
     _mixture(
         "MFA",
@@ -36,7 +36,7 @@ MIXTURES = (
         reference="G. J. McLachlan, D. Peel, R. W. Bean. Modelling high-dimensional data by "
         "mixtures of factor analyzers. Computational Statistics and Data Analysis 41, 2003",
         published={"search_rows": None, "n_init": 1},
-        ours={"search_rows": (), "assignment": ()},
+        ours={"search_rows": (), "batch_rows": (), "assignment": ()},
     ),
     _mixture(
         "MPPCA",
@@ -46,6 +46,6 @@ MIXTURES = (
         reference="M. E. Tipping, C. M. Bishop. Mixtures of probabilistic principal component "
         "analyzers. Neural Computation 11, 1999",
         published={"search_rows": None, "n_init": 1},
-        ours={"search_rows": (), "assignment": ()},
+        ours={"search_rows": (), "batch_rows": (), "assignment": ()},
     ),
 )

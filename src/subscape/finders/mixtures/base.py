@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from itertools import product
+from collections.abc import Iterator, Sequence
+from itertools import combinations, product
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
 from scipy.special import logsumexp, xlogy
+from scipy.stats import chi2
 from sklearn.cluster import kmeans_plusplus
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -24,6 +25,7 @@ from subscape.core.oriented import OrientedSubspaces
 from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch, best_few_of, by_first_row
 from subscape.finders.oriented.flats import Flat, squared_residuals
+from subscape.finders.oriented.one_flat import may_be_one, warn_of
 from subscape.finders.oriented.subkmeans import HeldRows, lloyd
 from subscape.finders.sampling import child_after, rows_to_search
 
@@ -45,6 +47,8 @@ RECHOICES = 3
 LEAST_ROWS = 1.5
 #: Memberships below this are taken for none.
 LEAST_MEMBERSHIP = 1e-4
+#: A mean is on another flat if at least this share of the rows of that one is as far from its own.
+FAR_ROWS = 0.01
 #: Up to so many features long tables are passed over again and again; wider ones once.
 WIDEST_PASSED = 500
 
@@ -102,6 +106,7 @@ class MixtureFinder(SubspaceFinder):
         "assignment": [StrOptions({"hard", "soft"})],
         "n_init": [Interval(Integral, 1, None, closed="left")],
         "search_rows": [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"}), None],
+        "batch_rows": [Interval(Integral, 1, None, closed="left"), None],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
         "max_time": [Interval(Real, 0, None, closed="neither"), None],
@@ -163,11 +168,16 @@ class MixtureFinder(SubspaceFinder):
         scores = {key: fit.score(self.criterion, n) for key, fit in fits.items()}
         chosen = min(scores, key=lambda key: scores[key])
         best = fits[chosen]
+        pairs = on_one_flat(rows, best, models[chosen], self.tol, watch)
         if n < len(X):
-            best = finish_on_all_rows(X, best, models[chosen], self.max_iter, self.tol, watch)
+            model, rest = models[chosen], (self.max_iter, self.tol, watch)
+            if self.batch_rows is None:
+                best = finish_on_all_rows(X, best, model, *rest)
+            else:
+                best = finish_in_batches(X, best, model, int(self.batch_rows), *rest)
         if not best.converged and not watch.was_cut:
             watch.cut(f"no convergence within max_iter={self.max_iter} steps; raise max_iter")
-        return self._result(X, best, chosen, scores)
+        return self._result(X, best, chosen, scores, pairs)
 
     def _fitted(
         self, rows: Rows, filled: FloatArray, k: int, model: Any, seed: Any, watch: Watch
@@ -240,7 +250,12 @@ class MixtureFinder(SubspaceFinder):
         return maximise(rows, memberships, model, min(FIRST, self.max_iter), self.tol, dims)
 
     def _result(
-        self, X: Any, best: Fit, chosen: tuple[int, str], scores: dict[tuple[int, str], float]
+        self,
+        X: Any,
+        best: Fit,
+        chosen: tuple[int, str],
+        scores: dict[tuple[int, str], float],
+        pairs: list[tuple[int, int]],
     ) -> Found:
         labels = best.memberships.argmax(axis=1)
         used = np.unique(labels)
@@ -266,6 +281,8 @@ class MixtureFinder(SubspaceFinder):
                 DroppedClusterWarning,
                 stacklevel=6,
             )
+        renamed = (sorted((int(number[i]), int(number[j]))) for i, j in pairs)
+        warn_of(sorted((i, j) for i, j in renamed if i >= 0), 6, " or more starts (n_init)")
         self._components = components
         self._log_weights = best.log_weights[order]
         n = len(labels)
@@ -611,6 +628,50 @@ def maximise(
     )  # fmt: skip
 
 
+def on_one_flat(
+    rows: Rows, fit: Fit, model: Any, tol: float, watch: Watch
+) -> list[tuple[int, int]]:
+    """Pairs of components that lie on one flat and that the rows do not tell apart.
+
+    With one component for both, and some steps more, the mixture is better by ICL: BIC alone makes
+    several normal clusters of any other shape. Only flats that have most directions in common are
+    tried, and those with the mean of another on them.
+
+    >>> import numpy as np
+    >>> from subscape.finders.mixtures.base import PlainRows, as_memberships, maximise, on_one_flat
+    >>> from subscape.finders.mixtures.components import FlatModel
+    >>> from subscape.parallel.progress import Watch
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(90, 1)) * [3, 3, 0] + 0.01 * rng.normal(size=(90, 3))
+    >>> rows, model = PlainRows(X), FlatModel(how=1)
+    >>> halves = maximise(rows, as_memberships((X[:, 0] > 0).astype(int), 2), model, 20, 1e-4)
+    >>> on_one_flat(rows, halves, model, 1e-4, Watch("HDDC", None, None))
+    [(0, 1)]
+    """
+    n, bases = len(rows), [each.directions for each in fit.components]
+    means = np.array([each.mean for each in fit.components])
+    logs = np.array([each.log_densities(means) for each in fit.components])
+    # Squared distances of the means by each component, and up to which of them its own rows are.
+    far = 2.0 * (np.diagonal(logs)[:, None] - logs)
+    near = (far <= chi2.ppf(1.0 - FAR_ROWS, means.shape[1])) & [
+        [each.shape[1] > 0] for each in bases
+    ]
+    pairs = []
+    for i, j in combinations(range(fit.k), 2):
+        flats = min(bases[i].shape[1], bases[j].shape[1]) > 0
+        if not (near[i, j] or near[j, i] or (flats and may_be_one(bases[i], bases[j]))):
+            continue
+        if watch.out_of_time():
+            break
+        together = np.delete(fit.memberships, j, axis=1)
+        together[:, i] += fit.memberships[:, j]
+        with one_blas_thread():
+            merged = maximise(rows, together, model, SHORT, tol)
+        if merged.icl(n) <= fit.icl(n):
+            pairs.append((i, j))
+    return pairs
+
+
 def _enough(sizes: FloatArray) -> IndexArray:
     """Components with enough rows, or the largest one."""
     keep = np.flatnonzero(sizes >= LEAST_ROWS)
@@ -640,37 +701,18 @@ def finish_on_all_rows(
     memberships = np.empty((n, fit.k))
 
     def sums(block: FloatArray, at: slice) -> tuple[Any, ...]:
-        holes = np.isnan(block).any()
-        rows: Rows = MissingRows(block) if holes else PlainRows(block)
-        memberships[at], total = rows.expect(components, log_weights)
-        if converged:
-            return (total,)
-        sizes, first, second = np.zeros(fit.k), np.zeros((fit.k, p)), np.zeros((fit.k, p, p))
-        for k, weights in enumerate(memberships[at].T):
-            spread: Any = 0.0
-            if isinstance(rows, MissingRows):
-                away, spread = rows._completed(components[k], weights)
-                away = away - components[k].mean
-            else:
-                kept = np.flatnonzero(weights > 1e-12)
-                away, weights = block[kept] - components[k].mean, weights[kept]
-            sizes[k], first[k] = weights.sum(), weights @ away
-            second[k] = (away.T * weights) @ away + spread
-        return total, sizes, first, second
+        centres = None if converged else [each.mean for each in components]
+        memberships[at], *found = sums_of(block, components, log_weights, centres)
+        return tuple(found)
 
     while True:
-        found = fold(sums, table)
-        history.append(float(found[0]))
+        total, *found = fold(sums, table)
+        history.append(float(total))
         small = len(history) > 1 and history[-1] - history[-2] <= tol * n
         ended = small or converged or len(history) >= max_iter or watch.out_of_time()
-        if ended or found[1].min() < LEAST_ROWS:
+        if ended or found[0].min() < LEAST_ROWS:
             break
-        parts = []
-        for k, (size, first, second) in enumerate(zip(*found[1:], strict=True)):
-            off = first / size
-            matrix = second / size - np.outer(off, off)
-            parts.append(Moments(float(size), components[k].mean + off, matrix=matrix))
-        moments = ManyMoments(parts)
+        moments = moments_of(found, [each.mean for each in components])
         log_weights = _log_weights(moments)
         components = model.step(moments, components)
         watch.step("passes over all rows", len(history), max_iter)
@@ -679,3 +721,114 @@ def finish_on_all_rows(
         log_likelihood=history[-1], history=history,
         converged=fit.converged and (converged or small),
     )  # fmt: skip
+
+
+def finish_in_batches(
+    X: FloatArray | Blocks,
+    fit: Fit,
+    model: Any,
+    batch_rows: int,
+    max_iter: int,
+    tol: float,
+    watch: Watch,
+) -> Fit:
+    """Go on with all rows of a long table, with a step after every batch of them.
+
+    The incremental algorithm of Neal and Hinton: of every batch it is known what it added to the
+    sums when it was last read, and that is replaced. Each step is one with all rows, so it does
+    not matter how they are sorted; a bound of the likelihood never falls.
+    """
+    n, p = X.shape
+    table, memberships = as_blocks(X), np.empty((n, fit.k))
+    components, log_weights = fit.components, fit.log_weights
+    centres = [each.mean for each in components]
+    known: list[list[Any]] = []
+    history: list[float] = []
+    small = ended = p > WIDEST_PASSED
+
+    def batches() -> Iterator[tuple[slice, FloatArray]]:
+        for at, block in table:
+            for first in range(0, len(block), batch_rows):
+                rows = np.asarray(block[first : first + batch_rows], np.float64)
+                yield slice(at.start + first, at.start + first + len(rows)), rows
+
+    def stepped(sums: list[Any]) -> tuple[FloatArray, list[Any]]:
+        if sums[0].min() < LEAST_ROWS:
+            return log_weights, components
+        moments = moments_of(sums, centres)
+        return _log_weights(moments), model.step(moments, components)
+
+    while not ended:
+        total, whole = 0.0, [sum(parts) for parts in zip(*known, strict=True)]
+        for number, (_, rows) in enumerate(batches()):
+            _, part, *found = sums_of(rows, components, log_weights, centres)
+            total += part
+            if not history:
+                known.append(found)
+                continue
+            pairs = zip(whole, found, known[number], strict=True)
+            whole = [all_rows + new - old for all_rows, new, old in pairs]
+            known[number] = found
+            log_weights, components = stepped(whole)
+        if not history:  # now all rows are known
+            log_weights, components = stepped([sum(parts) for parts in zip(*known, strict=True)])
+        history.append(total)
+        small = len(history) > 1 and history[-1] - history[-2] <= tol * n
+        ended = small or len(history) >= max_iter or watch.out_of_time()
+        watch.step("passes over all rows", len(history), max_iter)
+    total = 0.0
+    for at, rows in batches():
+        memberships[at], part = sums_of(rows, components, log_weights)
+        total += part
+    return fit._replace(
+        components=components, log_weights=log_weights, memberships=memberships,
+        log_likelihood=total, history=[*history, total], converged=fit.converged and small,
+    )  # fmt: skip
+
+
+def sums_of(
+    X: FloatArray,
+    components: list[Any],
+    log_weights: FloatArray,
+    centres: Sequence[FloatArray] | None = None,
+) -> tuple[Any, ...]:
+    """Memberships and log-likelihood of rows, and with centres what :func:`moments_of` takes.
+
+    That are for every component the sum of the memberships, of the rows from its centre, and of
+    their products.
+    """
+    rows: Rows = MissingRows(X) if np.isnan(X).any() else PlainRows(X)
+    memberships, total = rows.expect(components, log_weights)
+    if centres is None:
+        return memberships, total
+    k, p = len(components), X.shape[1]
+    sizes, first, second = np.zeros(k), np.zeros((k, p)), np.zeros((k, p, p))
+    for i, weights in enumerate(memberships.T):
+        spread: Any = 0.0
+        if isinstance(rows, MissingRows):
+            filled, spread = rows._completed(components[i], weights)
+            away = filled - centres[i]
+        else:
+            kept = np.flatnonzero(weights > 1e-12)
+            away, weights = X[kept] - centres[i], weights[kept]
+        sizes[i], first[i] = weights.sum(), weights @ away
+        second[i] = (away.T * weights) @ away + spread
+    return memberships, total, sizes, first, second
+
+
+def moments_of(sums: Sequence[Any], centres: Sequence[FloatArray]) -> ManyMoments:
+    """Moments of components from sums around some centres.
+
+    >>> import numpy as np
+    >>> from subscape.finders.mixtures.base import moments_of
+    >>> sums = np.array([2.0]), np.array([[4.0]]), np.array([[[10.0]]])
+    >>> [found] = moments_of(sums, [np.array([1.0])])
+    >>> found.mean.tolist(), found.matrix.tolist()
+    ([3.0], [[1.0]])
+    """
+    found = []
+    for size, first, second, centre in zip(*sums, centres, strict=True):
+        off = first / size
+        matrix = second / size - np.outer(off, off)
+        found.append(Moments(float(size), centre + off, matrix=matrix))
+    return ManyMoments(found)

@@ -52,6 +52,10 @@ class HDDC(MixtureFinder):
     search_rows : int, "auto" or None, default="auto"
         Rows that the starts are compared on, drawn at random; the best is then continued on all of
         them, in blocks. "auto": 5000, or 500 per cluster if that is more. None: all rows.
+    batch_rows : int or None
+        On all rows, the components are fitted anew after each batch of so many [3]_, in fewer
+        passes over the table where clusters overlap; sums of every batch are kept. None: after each
+        pass.
     max_iter : int, default=300
         Steps.
     tol : float, default=1e-4
@@ -80,7 +84,8 @@ class HDDC(MixtureFinder):
     log_likelihood_, bic_, icl_ : float
         Of the rows that were fitted; BIC and ICL are better if smaller.
     history_ : list of float
-        The log-likelihood after every step; it never falls.
+        The log-likelihood after every step; it never falls. With ``batch_rows`` after every pass,
+        each batch as it was read, and at last that of the result.
     model_ : str
         The model chosen.
     criteria_ : dict
@@ -102,7 +107,7 @@ class HDDC(MixtureFinder):
     --------------------------
     - ``flat_dim="scree"`` as published; by default BIC. Starts, ``search_rows=None``, and
       ``n_init=1`` as published; several short starts and a sample of long tables are ours, and so
-      are soft clusterings (``assignment``) and missing values.
+      are batches (``batch_rows``), soft clusterings (``assignment``) and missing values.
     - Always: the dimensions are chosen when a start begins and again after convergence, not in
       every step, so that the log-likelihood never falls; directions are improved in every step by
       the best ones within the old ones and what the covariance makes of them. Starts on wide
@@ -119,6 +124,9 @@ class HDDC(MixtureFinder):
     .. [2] L. Bergé, C. Bouveyron, S. Girard, "HDclassif: an R package for model-based clustering
        and discriminant analysis of high-dimensional data", Journal of Statistical Software 46,
        2012, doi:10.18637/jss.v046.i06.
+    .. [3] R. M. Neal, G. E. Hinton, "A view of the EM algorithm that justifies incremental,
+       sparse, and other variants", in: Learning in Graphical Models, 1998,
+       doi:10.1007/978-94-011-5014-9_12.
 
     Examples
     --------
@@ -151,6 +159,7 @@ class HDDC(MixtureFinder):
         assignment: str = "hard",
         n_init: int = 10,
         search_rows: int | str | None = "auto",
+        batch_rows: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-4,
         max_time: float | None = None,
@@ -166,6 +175,7 @@ class HDDC(MixtureFinder):
         self.assignment = assignment
         self.n_init = n_init
         self.search_rows = search_rows
+        self.batch_rows = batch_rows
         self.max_iter = max_iter
         self.tol = tol
         self.max_time = max_time

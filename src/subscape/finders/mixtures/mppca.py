@@ -39,6 +39,10 @@ class MPPCA(MixtureFinder):
     search_rows : int, "auto" or None, default="auto"
         Rows that the starts are compared on, drawn at random; the best is then continued on all of
         them, in blocks. "auto": 5000, or 500 per cluster if that is more. None: all rows.
+    batch_rows : int or None
+        On all rows, the components are fitted anew after each batch of so many [2]_, in fewer
+        passes over the table where clusters overlap; sums of every batch are kept. None: after each
+        pass.
     max_iter : int, default=300
         Steps.
     tol : float, default=1e-4
@@ -67,7 +71,8 @@ class MPPCA(MixtureFinder):
     log_likelihood_, bic_, icl_ : float
         Of the rows that were fitted; BIC and ICL are better if smaller.
     history_ : list of float
-        The log-likelihood after every step; it never falls.
+        The log-likelihood after every step; it never falls. With ``batch_rows`` after every pass,
+        each batch as it was read, and at last that of the result.
     model_ : str
         The model chosen.
     criteria_ : dict
@@ -87,8 +92,8 @@ class MPPCA(MixtureFinder):
     Differences from the paper
     --------------------------
     - The choice of the dimension (``flat_dim``) and of the number of clusters (``criterion``), the
-      sample of long tables (``search_rows=None`` as published), many starts (``n_init=1``), soft
-      clusterings (``assignment``) and missing values are additions.
+      sample of long tables (``search_rows=None`` as published), batches (``batch_rows``), many
+      starts (``n_init=1``), soft clusterings (``assignment``) and missing values are additions.
     - Always: directions are improved in every step by the best ones within the old ones and what
       the covariance makes of them; starts on wide tables take few directions (up to 10) from a
       sketch of the covariance.
@@ -100,6 +105,9 @@ class MPPCA(MixtureFinder):
     ----------
     .. [1] M. E. Tipping, C. M. Bishop, "Mixtures of probabilistic principal component analyzers",
        Neural Computation 11, 1999, doi:10.1162/089976699300016728.
+    .. [2] R. M. Neal, G. E. Hinton, "A view of the EM algorithm that justifies incremental,
+       sparse, and other variants", in: Learning in Graphical Models, 1998,
+       doi:10.1007/978-94-011-5014-9_12.
 
     Examples
     --------
@@ -128,6 +136,7 @@ class MPPCA(MixtureFinder):
         assignment: str = "hard",
         n_init: int = 10,
         search_rows: int | str | None = "auto",
+        batch_rows: int | None = None,
         max_iter: int = 300,
         tol: float = 1e-4,
         max_time: float | None = None,
@@ -141,6 +150,7 @@ class MPPCA(MixtureFinder):
         self.assignment = assignment
         self.n_init = n_init
         self.search_rows = search_rows
+        self.batch_rows = batch_rows
         self.max_iter = max_iter
         self.tol = tol
         self.max_time = max_time

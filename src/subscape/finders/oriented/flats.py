@@ -89,7 +89,9 @@ def squared_residuals(X: FloatArray, flats: list[Flat]) -> FloatArray:
         result[k] *= -2
         result[k] += lengths
         result[k] += centre @ centre
+    moved = bool(centres.any())
     for k, basis, along in zip(owner.tolist(), bases.T, products[len(flats) :], strict=True):
-        along -= centres[k] @ basis
+        if moved:
+            along -= centres[k] @ basis
         result[k] -= np.square(along, out=along)
     return np.maximum(result, 0.0, out=result).T

@@ -26,9 +26,11 @@ from subscape.finders.base import Found, SubspaceFinder, Watch
 from subscape.finders.oriented.flats import Flat, bases_of, squared_residuals
 from subscape.finders.oriented.intrinsic_dims import bic_scores, many_bic_scores
 from subscape.finders.oriented.kflats.rows import group_means, place
+from subscape.finders.oriented.one_flat import may_be_one, warn_of
 from subscape.finders.sampling import places_to_search
 
 from .affinity import (
+    FEW_CELLS,
     MOST_BY_GAP,
     Spectrum,
     affinity,
@@ -51,9 +53,6 @@ ROUNDS = 30
 ROWS_PER_DIMENSION = 3
 #: Parts of the graph, per cluster, that are joined to clusters.
 PIECES = 3
-#: Share of its directions that a flat has in common with another (squared cosines) if they may be
-#: one: rows with noise turn a flat a little, flats of their own lie farther apart.
-MOST_COMMON = 0.9
 #: Rows lie on a flat if no more than this share of their variance is off it. Where rows lie on no
 #: flats, which of them are one says nothing.
 OFF_THE_FLAT = 0.05
@@ -114,6 +113,15 @@ class SelfExpressionFinder(SubspaceFinder):
         """
         raise NotImplementedError(f"{type(self).__name__} must implement _express")
 
+    def _written(
+        self, U: FloatArray, n_cells: int, watch: Watch
+    ) -> tuple[sparse.csr_array, sparse.csr_array | None]:
+        """The coefficients, and what is off in some of the first cells of every row, if any may be.
+
+        Asked instead of :meth:`_express`; without coordinates of the rows' span where cells count.
+        """
+        return self._express(U, watch), None
+
     # -- the phases --------------------------------------------------------------------------------
 
     def _find(self, X: FloatArray | Blocks, seed: np.random.SeedSequence, watch: Watch) -> Found:
@@ -128,9 +136,12 @@ class SelfExpressionFinder(SubspaceFinder):
             )
         places = places_to_search(len(X), k or MOST_BY_GAP, self.search_rows, rng)
         rows = _rows(X, places)
-        nodes = distinct_directions(rows, self.affine)
+        cells_count = bool(getattr(self, "wrong_cells", 0))
+        nodes = distinct_directions(rows, self.affine, as_they_are=cells_count)
         with one_blas_thread():
-            coefficients = self._express(nodes.directions, watch)
+            coefficients, wrong = self._written(nodes.directions, X.shape[1], watch)
+            if wrong is not None:
+                rows, nodes = set_right(rows, nodes, wrong)
             split = self._split(coefficients, nodes.directions, k, rng, watch)
             spreads = Spreads(rows, self.affine)
             start = self._fitted(spreads, nodes, split.labels)
@@ -142,7 +153,7 @@ class SelfExpressionFinder(SubspaceFinder):
                     ended = best.parts._replace(labels=_replaced(rows, nodes.is_zero, best.parts))
                     after, n_iter = self._everywhere(X, ended, places), best.n_iter
             own = after.labels if places is None else after.labels[places]
-            self._doubt(on_one_flat(spreads, after._replace(labels=own)))
+            warn_of(on_one_flat(spreads, after._replace(labels=own)), 5)
         return Found(
             after.clustering(X.shape[1]),
             n_iter,
@@ -151,6 +162,11 @@ class SelfExpressionFinder(SubspaceFinder):
                 "coefficients_": coefficients,
                 "expressed_rows_": nodes.first if places is None else places[nodes.first],
                 "eigenvalues_": split.eigenvalues,
+                **(
+                    {}
+                    if wrong is None
+                    else {"wrong_": sparse.csr_array(wrong * nodes.lengths[:, None])}
+                ),
             },
             unrefined=before.clustering(X.shape[1]) if self.refine else None,
         )
@@ -370,7 +386,10 @@ class SelfExpressionFinder(SubspaceFinder):
         if gap.n_clusters == number and gap.is_clear:
             return None
         other = split.labels.copy()
-        other[kept] = joined(U[kept], parts(found.vectors, many, 1, rng, watch), number, rng)
+        # Of few rows several starts take less time than a single careful one.
+        starts = self.n_init if len(kept) * many <= FEW_CELLS else 1
+        pieces = parts(found.vectors, many, starts, rng, watch)
+        other[kept] = joined(U[kept], pieces, number, rng)
         return None if same_parts(split.labels, other) else other
 
     def _is_exact(self, spreads: Spreads, found: Parts) -> bool:
@@ -399,18 +418,6 @@ class SelfExpressionFinder(SubspaceFinder):
                 stacklevel=6,
             )
         return gap.n_clusters
-
-    def _doubt(self, pairs: list[tuple[int, int]]) -> None:
-        """Say that more clusters were asked for than there are flats."""
-        if pairs:
-            named = ", ".join(f"{first + 1} and {second + 1}" for first, second in pairs[:3])
-            more = ", …" if len(pairs) > 3 else ""
-            warnings.warn(
-                f"clusters that lie on one flat: {named}{more}. One describes the rows of both "
-                "better than two do; try fewer clusters (n_clusters)",
-                SharedFlatWarning,
-                stacklevel=6,
-            )
 
     def _flats(self, spreads: Spreads, labels: IndexArray, common: int | None = None) -> list[Flat]:
         """The flat of each cluster, of the dimension asked for or the likeliest one."""
@@ -542,10 +549,14 @@ class Nodes(NamedTuple):
     """(m,) the first row of each direction."""
     is_zero: BoolArray
     """(n,) rows without a direction."""
+    lengths: FloatArray
+    """(m,) lengths before."""
 
 
-def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
+def distinct_directions(rows: FloatArray, affine: bool, *, as_they_are: bool = False) -> Nodes:
     """Each distinct row once, at length 1; copies would express each other and nothing else.
+
+    ``as_they_are``: in all features, also where the rows span fewer dimensions; cells may be off.
 
     ``affine``: the rows are centred and get a column of a constant, so that flats anywhere become
     flats through the origin, of one dimension more.
@@ -565,11 +576,45 @@ def distinct_directions(rows: FloatArray, affine: bool) -> Nodes:
     own = rows[first]
     if affine:
         own = own - own.mean(axis=0)
-        typical = np.sqrt(np.square(own).sum() / len(own)) or 1.0
+        squares = np.square(own).sum(axis=1)
+        # Cells that are off make some rows far longer than most are.
+        typical = np.sqrt(np.median(squares) if as_they_are else squares.mean()) or 1.0
         own = np.hstack([own, np.full((len(own), 1), typical)])
-    own = in_their_span(own)
-    length = np.linalg.norm(own, axis=1, keepdims=True)
-    return Nodes(own / np.where(length > 0, length, 1.0), of_row, first, is_zero)
+    own = own if as_they_are else in_their_span(own)
+    length = np.linalg.norm(own, axis=1)
+    length = np.where(length > 0, length, 1.0)
+    return Nodes(own / length[:, None], of_row, first, is_zero, length)
+
+
+def set_right(rows: FloatArray, nodes: Nodes, wrong: sparse.csr_array) -> tuple[FloatArray, Nodes]:
+    """Rows and their directions without what is off in their cells.
+
+    Parameters
+    ----------
+    rows : (n, p) array
+    nodes : Nodes
+    wrong : (m, p) sparse array
+        What is off, where every node has length 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from subscape.finders.selfexpression.base import distinct_directions, set_right
+    >>> rows = np.array([[6.0, 8.0], [0.0, 2.0]])
+    >>> nodes = distinct_directions(rows, False, as_they_are=True)
+    >>> right, found = set_right(rows, nodes, sparse.csr_array(np.array([[0.6, 0.0], [0.0, 0.0]])))
+    >>> right.tolist(), found.directions.tolist()
+    ([[0.0, 8.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]])
+    """
+    off, p = wrong.toarray(), rows.shape[1]
+    right = rows - np.where(
+        nodes.is_zero[:, None], 0.0, (off * nodes.lengths[:, None])[nodes.of_row]
+    )
+    directions = nodes.directions.copy()
+    directions[:, :p] -= off
+    length = np.linalg.norm(directions, axis=1, keepdims=True)
+    return right, nodes._replace(directions=directions / np.where(length > 0, length, 1.0))
 
 
 def _first_alike(rows: FloatArray, is_zero: BoolArray) -> tuple[IndexArray, IndexArray]:
@@ -612,7 +657,10 @@ def in_their_span(rows: FloatArray) -> FloatArray:
 
 
 def in_blocks(
-    n_rows: int, express: Callable[[IndexArray], Block], watch: Watch
+    n_rows: int,
+    express: Callable[[IndexArray], Block],
+    watch: Watch,
+    n_columns: int | None = None,
 ) -> sparse.csr_array:
     """Coefficients of all rows, a block of rows after the other.
 
@@ -623,15 +671,23 @@ def in_blocks(
         Given some rows, returns (rows, columns, values) of their coefficients.
     watch : Watch
         When time is up the other rows have none.
+    n_columns : int, optional
+        What a row may be written with; by default the rows.
     """
-    found: list[Block] = []
+    shape, found = (n_rows, n_columns or n_rows), list[Block]()
     for own in _blocks(n_rows):
         if found and watch.out_of_time():
             break
         found.append(express(own))
         watch.step("rows expressed", int(own[-1]) + 1, n_rows)
     rows, columns, values = (np.concatenate(part) for part in zip(*found, strict=True))
-    return sparse.csr_array((values, (rows, columns)), shape=(n_rows, n_rows))
+    if (rows[1:] < rows[:-1]).any():
+        return sparse.csr_array((values, (rows, columns)), shape=shape)
+    ends = np.zeros(n_rows + 1, np.int32)
+    np.cumsum(np.bincount(rows, minlength=n_rows), out=ends[1:])
+    whole = sparse.csr_array((values, columns.astype(np.int32), ends), shape=shape)
+    whole.sum_duplicates()
+    return whole
 
 
 def _blocks(n_rows: int) -> Iterator[IndexArray]:
@@ -877,9 +933,8 @@ def on_one_flat(spreads: Spreads, found: Parts) -> list[tuple[int, int]]:
     pairs = []
     own = spreads.renumbered(found.labels)
     for (i, first), (j, second) in combinations(enumerate(found.flats), 2):
-        # Flats that have most directions in common; others need not be looked at.
-        common = np.square(first.basis.T @ second.basis).sum()
-        if common < MOST_COMMON * min(first.dim, second.dim):
+        # Flats that have few directions in common need not be looked at.
+        if not may_be_one(first.basis, second.basis):
             continue
         both = np.isin(found.labels, (i, j))
         together = spreads.spread(both)

@@ -16,14 +16,14 @@ from scipy.special import xlogy
 from subscape.arrays.backend import compiled
 from subscape.core.types import FloatArray, IndexArray, IntArray
 
+from .pursuit import add_directions
+
 __all__ = ["gains_of_flats", "groups_on_written_flats"]
 
 #: Rows whose flats are looked at, and rows that are held against them, at most.
 WRITERS, READERS = 200, 1000
 #: The largest dimension.
 MOST_DIMENSIONS = 16
-#: What is left of a row beside those before, to be another direction.
-DEPENDENT = 1e-9
 #: Squared distances are told apart by powers of two down to this one (about 1e-8).
 LEVELS = 27
 
@@ -114,11 +114,14 @@ def written_flats(
     most = min(p - 1, MOST_DIMENSIONS, int(np.diff(links.indptr).max()))
     first = rank < most
     of_whom, atoms = each[first], links.indices[order[first]]
-    spanning = np.zeros((len(writers), most, p))
-    spanning[of_whom, rank[first]] = U[atoms]
-    bases, triangle = np.linalg.qr(spanning.transpose(0, 2, 1))
-    size = np.abs(np.diagonal(triangle, axis1=1, axis2=2))
-    bases *= (size > DEPENDENT)[:, None, :]
+    bases = np.zeros((len(writers), most, p))
+    place = np.zeros((len(writers), most), np.intp)
+    place[of_whom, rank[first]] = atoms
+    number = np.minimum(np.diff(links.indptr), most)
+    for step in range(most):
+        whose = np.flatnonzero(number > step)
+        add_directions(U, whose, place[whose, step], step, bases)
+    bases = bases.transpose(0, 2, 1)
     own = np.zeros((len(writers), len(U)), np.uint8)
     own[of_whom, atoms] = 1
     own[np.arange(len(writers)), writers] = 1
