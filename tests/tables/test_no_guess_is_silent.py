@@ -379,3 +379,13 @@ def test_years_merged_over_names_are_joined_with_them(tmp_path):
     assert table.feature_names == ("2023 Sales", "2023 Cost", "2024 Sales", "2024 Cost")
     assert table.n_rows == N and "come again" not in told(table)
     assert "the names of the columns stand in rows 1 and 2, and were joined" in told(table)
+
+
+def test_a_file_that_is_not_there_has_a_neighbour(tmp_path):
+    (tmp_path / "groups.csv").write_text("a,b\n1,2\n3,4\n")
+    with pytest.raises(FileNotFoundError, match=r"no file '.*grups\.csv'; did you mean '.*groups"):
+        Table.read(tmp_path / "grups.csv")
+    with pytest.raises(FileNotFoundError, match=r"no file '.*other\.csv'$"):
+        Table.read(tmp_path / "other.csv")
+    with pytest.raises(FileNotFoundError, match=r"no file '.*grups\.csv'$"):
+        Table.read(tmp_path / "nowhere" / "grups.csv")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import re
 from collections.abc import Callable, Sequence
 from os import PathLike
@@ -46,6 +48,9 @@ _PART = (
 )
 MOST_SEARCHED_FOR_TOTALS = 20
 FEWEST_ABOVE_A_TOTAL = 3
+
+#: Files of a folder among which one with nearly the name of a missing one is looked for.
+MOST_BESIDE = 10_000
 
 #: NPY files above this size are mapped instead of read, so that only what is used is in memory.
 MAPPED_BYTES = 1 << 28
@@ -133,7 +138,7 @@ def _read_path(
     limits: Limits,
 ) -> Parts:
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {str(path)!r}")
+        raise FileNotFoundError(f"there is no file {str(path)!r}{_did_you_mean(path)}")
     if not path.is_file():
         raise SubscapeError(f"{str(path)!r} is a folder; give one file")
     before = path.stat()
@@ -144,6 +149,16 @@ def _read_path(
         raise FileFormatError(f"{path.name} changed while it was read; read it again")
     source = {"path": path.name, **parts.source, "rows": int(parts.X.shape[0])}
     return parts._replace(source=source)
+
+
+def _did_you_mean(path: Path) -> str:
+    """A file beside the one that is not there, whose name is nearly the same."""
+    try:
+        beside = [one.name for one in itertools.islice(path.parent.iterdir(), MOST_BESIDE)]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, beside, 1, 0.8)
+    return f"; did you mean {str(path.with_name(near[0]))!r}?" if near else ""
 
 
 def _read_content(
