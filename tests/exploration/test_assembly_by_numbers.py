@@ -22,6 +22,7 @@ from subscape.exploration.assembly import (
     _map,
     _near_misses,
     _rows_of_parts,
+    _telling_first,
     _told_by_missing,
     _two_directions,
     assemble,
@@ -704,3 +705,25 @@ def test_directions_of_the_map_have_a_sign():
         found = _map(np.sqrt(np.square(places[:, None] - places[None]).sum(axis=2)))
         for j in (0, 1):
             assert found[np.abs(found[:, j]).argmax(), j] > 0
+
+
+def test_classes_are_drawn_along_what_tells_them_apart_and_not_along_the_first_columns():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 6))
+    labels = np.arange(90) % 3
+    X[:, 4] += 9 * (labels == 1)
+    X[:, 5] += 7 * (labels == 2)
+    labels[:4] = -1
+    X[:4] = 1e3  # rows that are in no cluster have no say
+    two = _telling_first(np.eye(6), X, labels)
+    assert two.shape == (6, 2)
+    np.testing.assert_allclose(two.T @ two, np.eye(2), atol=1e-12)
+    assert (np.linalg.norm(two[4:], axis=0) > 0.95).all()
+    # Two classes lie apart along one direction; the other is filled up.
+    one = _telling_first(np.eye(6), X, np.where(labels == 2, 0, labels))
+    assert one.shape == (6, 1) and abs(one[4, 0]) > 0.9
+    # A basis with an order of its own stays, and so does what has one cluster.
+    basis = np.linalg.qr(rng.normal(size=(6, 6)))[0]
+    assert _telling_first(basis, X, labels) is basis
+    assert _telling_first(np.eye(6), X, np.zeros(90, int)).shape == (6, 6)
+    assert _telling_first(np.eye(2), X[:, :2], labels).shape == (2, 2)

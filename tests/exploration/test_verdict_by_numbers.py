@@ -111,9 +111,35 @@ def test_a_fitted_tail_is_told():
     worst = view(2, p_value=2e-4, n_tables=40, n_ideas=2, p_interval=(1e-9, 0.0012))
     text = verdict.paragraphs(study(view(1, p_value=1e-5), worst))[0]
     assert (
-        f"{SAID}less than 0.1 % (fitted tail, 95 % interval up to 0.0012; none of 40 tables "
+        f"{SAID}about 0.1 % (fitted tail, 95 % interval up to 0.12 %; none of 40 tables "
         "without groups came as far); all of them" in text
     )
+
+
+@pytest.mark.parametrize(
+    ("p", "interval", "words"),
+    [
+        (2e-4, (1e-9, 9e-4), "less than 0.1 % (fitted tail, 95 % interval up to 0.09 %; none"),
+        (2e-4, (0.0, 5e-7), "less than 0.1 % (fitted tail, 95 % interval below 0.0001 %; none"),
+        (0.0019, (1e-9, 0.0164), "about 0.2 % (fitted tail, 95 % interval up to 1.6 %; none"),
+        (0.0019, (1e-3, 2e-3), "at most 0.2 % (fitted tail, 95 % interval 0.1 to 0.2 %; none"),
+    ],
+)
+def test_what_is_read_from_a_tail_is_no_bound_where_its_interval_goes_on(p, interval, words):
+    worst = view(1, p_value=p, n_tables=40, n_ideas=2, p_interval=interval)
+    assert f"{SAID}{words}" in verdict.paragraphs(study(worst))[0]
+
+
+def test_how_many_clusters_can_be_claimed_stands_in_the_headline():
+    some, all_, none = (
+        view(1, claimed=[True, False, False]), view(2), view(3, 2, claimed=[False, False])
+    )  # fmt: skip
+    said = [verdict.paragraphs(study(*views))[0] for views in ([some], [some, all_], [none])]
+    assert "into 3 clusters, of which 1 can be claimed. " in said[0]
+    total = 3 + all_.n_clusters
+    assert f", of which {total - 2} of the {total} can be claimed; " in said[1]
+    assert "into 2 clusters, of which none can be claimed. " in said[2]
+    assert "of which" not in verdict.paragraphs(study(all_))[0]
 
 
 def test_probabilities_in_words():

@@ -240,7 +240,7 @@ def found(text, complete=True, **options):
 def test_a_plain_table():
     seen = found("a;b\n1,5;x\n2,5;y\n")
     assert seen[:6] == (";", ",", "utf-8", ["a", "b"], 1, [["1,5", "x"], ["2,5", "y"]])
-    assert seen[6:] == ([], False, False, False, False, 5, 0, ("a", "b"), frozenset())
+    assert seen[6:] == ([], False, False, False, False, 5, 0, ("a", "b"), frozenset(), "")
 
 
 def test_a_line_that_says_the_delimiter():
@@ -283,7 +283,7 @@ def test_numbers_among_names_are_said():
     seen = found("a,1.5,2\n1,2,3\n")
     assert seen.names == ["a", "1.5", "2"]
     assert seen.notes == [
-        "the first row was taken as names, though 1 cell in it are numbers; header=False reads "
+        "the first row was taken as names, though 1 cell in it is a number; header=False reads "
         "it as data"
     ]
     assert found("a,1.5,2\n1,2,3\n", header=True).notes == []

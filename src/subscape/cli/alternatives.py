@@ -68,7 +68,7 @@ def alternatives(
     force: bool,
     **text: Any,
 ) -> None:
-    """Find groupings of TABLE (CSV, Parquet, ARFF, NPY) that differ from those GIVEN.
+    """Find groupings of TABLE that differ from those GIVEN.
 
     Rows of the given files are matched by name if both sides name them (--id), else by their order
     in TABLE, rows that --missing drop leaves out included.

@@ -75,7 +75,7 @@ def fit(
     wants_list: bool,
     **text: Any,
 ) -> None:
-    """Find the clusters of TABLE (CSV, Parquet, ARFF, NPY) with ALGORITHM."""
+    """Find the clusters of TABLE with ALGORITHM."""
     if wants_list or algorithm is None or table is None:
         _list_finders(wants_json and wants_list)
         if not wants_list:

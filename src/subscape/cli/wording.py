@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 _VALUES = re.compile(r"""\b(delimiter|encoding|decimal|format|mass|overlap|null)=(["'])(.*?)\2""")
+_MISSING = re.compile(r"\bmissing=(-?\d\S*)")
 _OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
 _WORDS = (
     ("pass force=True (--force)", "pass --force"),
@@ -45,7 +46,7 @@ def as_options(message: str, command: str = "") -> str:
         message = message.replace("n_clusters=", "-k ")
     for words, instead in _WORDS:
         message = message.replace(words, instead)
-    message = _VALUES.sub(_option, message)
+    message = _MISSING.sub(r"--na \1", _VALUES.sub(_option, message))
     return _OPEN.sub(r"--\1 ", message)
 
 

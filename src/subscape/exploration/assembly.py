@@ -344,7 +344,7 @@ def make_view(
     again = one.again
     nothing = np.full(len(order), np.nan)
     n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)
-    basis = _two_directions(found.basis, job.X)
+    basis = _two_directions(_telling_first(found.basis, job.X, labels), job.X)
     return View(
         number=number,
         clustering=clustering,
@@ -481,6 +481,21 @@ def _rows_of_parts(
     del labels
     shape = (len(memberships), table.n_rows)
     return sparse.csr_array((np.ones(len(indices), bool), indices, starts), shape=shape), sure
+
+
+def _telling_first(basis: FloatArray, X: FloatArray, labels: IntArray) -> FloatArray:
+    """The directions along which the middles of the clusters lie apart, where all are in use.
+
+    Such a basis has no order of its own: its first two directions are those of the first columns.
+    """
+    numbers = np.unique(labels[labels >= 0])
+    if basis.shape[1] <= 2 or not np.array_equal(basis, np.eye(len(basis))) or len(numbers) < 2:
+        return basis
+    rows = [labels == number for number in numbers]
+    middles = np.array([X[own].mean(axis=0) for own in rows])
+    weights = np.array([own.sum() for own in rows], dtype=np.float64)
+    apart = (middles - np.average(middles, axis=0, weights=weights)) * np.sqrt(weights)[:, None]
+    return principal_directions(apart, min(2, len(numbers) - 1))
 
 
 def _two_directions(basis: FloatArray, X: FloatArray) -> FloatArray:

@@ -181,10 +181,10 @@ class PartedTable(WithSchema):
         pairs = zip(self.schema, self.profile.duplicate_of, strict=True)
         copies = {column.name for column, first in pairs if first is not None}
         numeric = [j for j, c in enumerate(self.schema) if c.role == "numeric"]
-        if self.n_rows >= profiles.FEWEST_ROWS and len(numeric) >= 2:
+        if numeric:
             rows = np.arange(0, self.n_rows, profiles.step_for((self.n_rows, len(numeric))))
             part = np.array(self.blocks.take(rows)[:, numeric], np.float64)
-            said += profiles.near_copies_in(self.numeric_names, part, copies)
+            said += profiles.remarks_on_part(self.numeric_names, part, self.n_rows, copies)
         if "id" in self.roles.values():
             said.append("the table is in parts: its rows are numbered, and not called by their id")
         return tuple(said)

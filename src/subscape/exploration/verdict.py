@@ -48,7 +48,7 @@ def paragraphs(study: Study) -> tuple[str, ...]:
     alike = len(sizes) > 1 and len(set(sizes)) == 1
     into = f"each into {sizes[0]}" if alike else f"into {joined(sizes)}"
     noun = "cluster" if set(sizes) == {"1"} else "clusters"
-    text = f"{number.capitalize()} {ways} to group the rows, {into} {noun}"
+    text = f"{number.capitalize()} {ways} to group the rows, {into} {noun}{_of_which(honest)}"
     if len(honest) > 1:
         text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
     less = _not_claimed(honest)
@@ -81,17 +81,25 @@ far)'
 
 
 def fitted_tail(
-    p_value: float, n_tables: int, n_ideas: int = 1, interval: tuple[float, float] | None = None
+    p_value: float,
+    n_tables: int,
+    n_ideas: int = 1,
+    interval: tuple[float, float] | None = None,
+    *,
+    in_percent: bool = False,
 ) -> str:
     """How a p-value smaller than counting can give was got, with its interval; else nothing.
 
     >>> fitted_tail(1e-5, 20, interval=(0.0, 3e-6)), fitted_tail(0.2, 20)
     ('fitted tail, 95 % interval up to 3e-06; none of 20 tables without groups came as far', '')
+    >>> fitted_tail(1e-3, 20, interval=(0.0, 0.016), in_percent=True)[:39]
+    'fitted tail, 95 % interval up to 1.6 %;'
     """
     bound = counted_bound(p_value, n_tables, n_ideas)
     if not bound:
         return ""
-    within = "" if interval is None else f", 95 % interval {interval_words(interval)}"
+    words = _percent_words if in_percent else interval_words
+    within = "" if interval is None else f", 95 % interval {words(interval)}"
     return f"fitted tail{within}; {bound}"
 
 
@@ -105,6 +113,13 @@ def interval_words(interval: tuple[float, float]) -> str:
     if high < 1e-6:
         return "below 1e-6"
     return f"up to {high:.2g}" if low < 1e-6 else f"{low:.2g} to {high:.2g}"
+
+
+def _percent_words(interval: tuple[float, float]) -> str:
+    low, high = (100 * end for end in interval)
+    if high < 1e-4:
+        return "below 0.0001 %"
+    return f"up to {high:.2g} %" if low < 1e-4 else f"{low:.2g} to {high:.2g} %"
 
 
 def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
@@ -196,6 +211,16 @@ def _not_claimed(honest: Sequence[View]) -> str:
     return " ".join(parts)
 
 
+def _of_which(honest: Sequence[View]) -> str:
+    """How many of the clusters can be claimed, where not all can."""
+    claimed = sum(int(view.claimed_clusters.sum()) for view in honest)
+    total = sum(view.n_clusters for view in honest)
+    if claimed == total:
+        return ""
+    of_all = f" of the {total}" if len(honest) > 1 else ""
+    return f", of which {claimed or 'none'}{of_all} can be claimed"
+
+
 def _how_different(study: Study, places: list[int]) -> str:
     part = study.between_views[np.ix_(places, places)]
     shared = part[np.triu_indices(len(places), 1)]
@@ -215,8 +240,12 @@ def _how_sure(study: Study) -> str:
     worst = max(honest, key=lambda view: view.p_value)
     upwards = np.ceil(1000 * worst.p_value - 1e-9) / 10
     chance = "less than 0.1 %" if worst.p_value < 0.001 else f"at most {upwards:.1f} %"
-    how = fitted_tail(worst.p_value, worst.n_tables, worst.n_ideas, worst.p_interval)
+    interval = worst.p_interval
+    how = fitted_tail(worst.p_value, worst.n_tables, worst.n_ideas, interval, in_percent=True)
     fitted = f" ({how})" if how else ""
+    if how and interval is not None and 100 * interval[1] > max(upwards, 0.1):
+        # What is read from a tail is no bound: the interval goes beyond it.
+        chance = f"about {max(upwards, 0.1):.1f} %"
     text = f"Chance alone would give as clear a grouping with probability {chance}{fitted}"
     if len(stable) == len(honest):
         again = "it comes" if len(honest) == 1 else "all of them come"

@@ -19,11 +19,17 @@ _TIME = (
 _FIGURES = re.compile(
     rf"(?P<a>\d{{1,4}})(?P<sign>[-./])(?P<b>\d{{1,2}})(?P=sign)(?P<c>\d{{1,4}})\.?{_TIME}", re.ASCII
 )
+#: A day of the week before a date; what it is does not matter, because the date says it again.
+_WEEKDAY = (
+    r"(?:(?i:mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mié|"
+    r"jue|vie|sáb|dom|gio|sab|mie)[^\W\d_]{0,8}\.?,?\s+)?"
+)
 _DAY_FIRST = re.compile(
-    rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?[\s-]*(?P<m>[^\W\d_]{{3,10}})\.?[\s,-]*(?P<y>\d{{2,4}}){_TIME}"
+    rf"{_WEEKDAY}(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?[\s-]*(?:de\s+)?(?P<m>[^\W\d_]{{3,10}})\.?[\s,-]*"
+    rf"(?:de\s+)?(?P<y>\d{{2,4}}){_TIME}"
 )
 _MONTH_FIRST = re.compile(
-    rf"(?P<m>[^\W\d_]{{3,10}})\.?[\s-]*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[\s,-]+(?P<y>\d{{2,4}}){_TIME}"
+    rf"{_WEEKDAY}(?P<m>[^\W\d_]{{3,10}})\.?[\s-]*(?P<d>\d{{1,2}})(?:st|nd|rd|th)?[\s,-]+(?P<y>\d{{2,4}}){_TIME}"
 )
 _YEAR = r"(?:1[89]|20)[0-9]{2}"
 #: Months without a day; with a point, 1.2021 would be a number.
@@ -51,14 +57,21 @@ _SPAN = re.compile(
     re.ASCII | re.IGNORECASE,
 )
 _MONTHS = (
-    "jan januar january janvier enero gennaio|feb februar february février fevrier febrero|"
-    "mar märz maerz mär mrz march mars marzo|apr april avril abril aprile|"
-    "may mai mayo maggio|jun juni june juin junio giugno|jul juli july juillet julio luglio|"
-    "aug august août aout agosto|sep sept september septembre septiembre settembre|"
-    "oct okt oktober october octobre octubre ottobre|nov november novembre noviembre|"
-    "dec dez dezember december décembre decembre diciembre dicembre"
+    "jan januar january jänner janvier janv enero ene gennaio gen januari janeiro|"
+    "feb februar february feber février fevrier févr fevr fév febrero febbraio februari fevereiro|"
+    "mar märz maerz mär mrz march mars marzo maart mrt março|"
+    "apr april avril avr abril abr aprile|may mai mayo maggio mag mei maj maio|"
+    "jun juni june juin junio giugno giu junho|"
+    "jul juli july juillet juil julio luglio lug julho|"
+    "aug august août aout agosto ago augustus augusti|"
+    "sep sept september septembre septiembre settembre set setembro|"
+    "oct okt oktober october octobre octubre ottobre ott outubro out|"
+    "nov november novembre noviembre novembro|"
+    "dec dez dezember december décembre decembre déc diciembre dic dicembre dezembro"
 )
 _MONTH = {name: i for i, names in enumerate(_MONTHS.split("|"), 1) for name in names.split()}
+#: 2024年12月31日, as in China and Japan.
+_CJK = re.compile(r"(\d{4})年\s*(\d{1,2})月\s*(\d{1,2})日")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -84,7 +97,10 @@ def parse_day(text: str, order: str) -> float | None:
     (1.0, 1.5, None)
     >>> parse_day("Jan 3, 1970", "dmy")
     2.0
+
+    Years of four digits in front are followed by the month, whatever the order of the others.
     """
+    text = _CJK.sub(r"\1-\2-\3", text)
     found = _FIGURES.fullmatch(text)
     if found is None:
         found = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
@@ -92,6 +108,7 @@ def parse_day(text: str, order: str) -> float | None:
             return None
         year, month, day = found["y"], _MONTH[found["m"].lower()], int(found["d"])
     else:
+        order = "ymd" if len(found["a"]) == 4 else order
         figures = dict(zip(order, (found["a"], found["b"], found["c"]), strict=True))
         year, month, day = figures["y"], int(figures["m"]), int(figures["d"])
         if len(figures["d"]) > 2 or len(figures["m"]) > 2:
@@ -140,7 +157,7 @@ def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days
     >>> found.order, found.is_ambiguous
     ('mdy', False)
     """
-    if not any(_FIGURES.fullmatch(t) or _month_in(t) for t in levels[:50]):
+    if not any(_FIGURES.fullmatch(t) or _month_in(t) or _CJK.match(t) for t in levels[:50]):
         return None
     asked = (order,) if order else ("ymd", "dmy", "mdy")
     fits = {}
@@ -155,7 +172,7 @@ def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days
     in_figures = any(_FIGURES.fullmatch(text) for text in levels)
     unlike = [one for one in asked if one != best and fits[one][0] == n and fits[one][2] != values]
     short = any(
-        len(found["a" if best == "ymd" else "c"]) == 2
+        len(found["a" if best == "ymd" else "c"]) == 2 and len(found["a"]) < 4
         for text in levels
         if (found := _FIGURES.fullmatch(text))
     )

@@ -25,7 +25,9 @@ _CURRENCY = (
     + "|".join(_CODES.split())
     + ")"
 )
-_UNIT = r"(?:%|‰|°[A-Za-z]?|[^\W\d_]{1,12}\.?(?:/[^\W\d_]{1,8})?(?:[²³]|\^?[23])?)"
+#: Letters of units: no fractions such as ½, which belong to the number.
+_LETTER = r"[^\W\d_¼-¾⅐-⅟]"
+_UNIT = rf"(?:%|‰|°\s?[A-Za-z]?|{_LETTER}{{1,12}}\.?(?:/{_LETTER}{{1,8}})?(?:[²³]|\^?[23])?)"
 _CORE = r"(?:[0-9](?:[0-9.,' ]*[0-9])?[.,]?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
 _TOKEN = re.compile(
     rf"(?P<sign>[+-])?\s*(?P<currency>{_CURRENCY})?\s*(?P<open>\()?\s*(?P<inner>[+-])?\s*"
@@ -33,17 +35,25 @@ _TOKEN = re.compile(
     rf"(?P<unit>{_CURRENCY}|{_UNIT})?\s*(?P<close>\))?\s*(?P<after>{_CURRENCY}|{_UNIT})?"
 )
 #: Blanks, signs and figures that mean the same as others: also the wide ones of Chinese, Japanese
-#: and Korean writing.
+#: and Korean writing, and the figures of Arabic, Persian and Hindi.
 _PLAINER = str.maketrans(
     {"\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2019": "'", "−": "-", "–": "-"}
     | {"\u3000": " ", "\uffe5": "¥", "\uffe1": "£", "\uffe6": "₩"}
     | {chr(0xFF01 + i): chr(0x21 + i) for i in range(94)}
+    | {chr(zero + i): str(i) for zero in (0x660, 0x6F0, 0x966) for i in range(10)}
+    | {"\u066b": ".", "\u066c": ",", "\u066a": "%"}
 )
 _MONEY = re.compile(_CURRENCY)
 #: Signs before and behind a number that say something of it: about, less than, uncertain, quoted.
 _MARKS = re.compile(r"^[~≈≃<>≤≥=*'\"\\^†‡\s]+|(?:\s*(?:±|\+/-).*|[*'\"^†‡?!+\s]+)$", re.DOTALL)
 _TWO = re.compile(r"\d{1,4}\D{1,3}\d{1,4}\D{0,2}")
-_DASHED = re.compile(r"(?<=\d)[.,]-{1,2}")
+_DASHED = re.compile(r"(?<=\d)(?:[.,]-{1,2}|/-$)")
+#: Endings of the plural: with one of them, a unit of three letters and more is the same unit.
+_PLURALS = ("s", "es", "e", "n", "en")
+_AND_MORE = re.compile(
+    rf"[+-]?\s*{_CORE}\s*(?:[(\[{{±×·;|/]|x\s*[0-9]).+|[(\[{{]\s*[+-]?\s*{_CORE}.*[)\]}}].*",
+    re.DOTALL,
+)
 _PLAIN = re.compile(
     r"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE | re.ASCII
 )
@@ -137,7 +147,7 @@ def parse_number(text: str) -> Number | None:
         return None
     if found["minus"] and units and not _MONEY.fullmatch(units[0]):
         return None  # 1 - never, 2023-Q2
-    unit = units[0].rstrip(".") if units else ""
+    unit = units[0].rstrip(".").replace(" ", "") if units else ""
     return Number(found["core"], bool(found["open"]) or "-" in signs, _SAME.get(unit, unit))
 
 
@@ -160,6 +170,16 @@ def is_two_numbers(text: str) -> bool:
     [True, True, True, True, False, False, False, False]
     """
     return _TWO.fullmatch(text) is not None
+
+
+def has_more_than_a_number(text: str) -> bool:
+    """Whether a cell begins with a number, and more stands behind it or it lies in brackets.
+
+    >>> cells = ("5.1 (4.2-6.0)", "[1.5, 2]", "3 × 10³", "2 x10^9/L", "3 1/4", "10.0.0.1", "+4 3 2")
+    >>> [has_more_than_a_number(text) for text in cells]
+    [True, True, True, True, True, False, False]
+    """
+    return _AND_MORE.fullmatch(text.translate(_PLAINER).strip()) is not None
 
 
 def number_of(core: str, decimal: str) -> float | None:
@@ -322,6 +342,7 @@ def _one_unit(
     """The unit of a column, and which texts are in another."""
     times: Counter[str] = Counter()
     spelled: dict[str, Counter[str]] = {}
+    units = _in_singular(units)
     for unit, n in zip([u for u, g in zip(units, good, strict=True) if g], counts[good],
                        strict=True):  # fmt: skip
         times[_folded(unit)] += int(n)
@@ -342,6 +363,17 @@ def _one_unit(
         said.append(f"{count(n, 'cell')} without the unit taken to be in it")
     shown = wanted or spelled[main].most_common(1)[0][0]
     return shown, odd
+
+
+def _in_singular(units: Sequence[str]) -> Sequence[str]:
+    """The units, those that are the plural of another one among them as that one.
+
+    >>> _in_singular(["year", "years", "Jahre", "m", "ms"])
+    ['year', 'year', 'Jahre', 'm', 'ms']
+    """
+    there = {unit for unit in units if len(unit) > 2}
+    singular = {one + end: one for one in there for end in _PLURALS if one + end in there}
+    return [singular.get(unit, unit) for unit in units] if singular else units
 
 
 def _folded(unit: str) -> str:

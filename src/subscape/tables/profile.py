@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from hashlib import blake2b
@@ -28,6 +29,15 @@ NEAR_COPY = 0.99999
 
 #: With fewer rows, columns look alike by chance.
 FEWEST_ROWS = 10
+
+#: With fewer rows, nothing is said of numbers that may be codes.
+FEWEST_FOR_A_CODE = 5
+
+#: Numbers that mean no value in many files: nines, and where whole numbers of a computer end.
+CODES = np.array(
+    [sign * float("9" * digits) for digits in range(2, 11) for sign in (1, -1)]
+    + [-(2.0**15), 2.0**15 - 1, 2.0**16 - 1, -(2.0**31), 2.0**31 - 1]
+)
 
 #: Columns listed in a notebook before the rest is only counted.
 MOST_COLUMNS = 30
@@ -208,22 +218,73 @@ def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]
     return notes
 
 
-def near_copies(names: Sequence[str], X: Any, copies: Collection[str] = ()) -> list[str]:
-    """A sentence about columns that follow another one but for rounding, sign or unit.
+def remarks_on_values(
+    names: Sequence[str], X: Any, copies: Collection[str] = (), *, alone: bool = True
+) -> list[str]:
+    """Sentences about the values of numbers: codes for no value, empty rows, near copies.
 
-    Missing cells may stand in both, in the same rows. Columns are compared by a few random
-    projections, so that no pair is looked at that is not close: the work grows with the table, not
-    with the square of its columns. Exact ``copies`` are said elsewhere and left out.
-
-    >>> X = np.random.default_rng(0).normal(size=(50, 3))
-    >>> X[:, 2] = 32 + 1.8 * X[:, 0]
-    >>> near_copies(["celsius", "x", "fahrenheit"], X)
-    ["1 near copy: 'fahrenheit' follows 'celsius'"]
+    Every ``step_for(X.shape)``-th row is looked at. ``alone`` says that the numbers are all
+    features that there are.
     """
-    if sparse.issparse(X) or X.shape[0] < FEWEST_ROWS or X.shape[1] < 2:
+    if sparse.issparse(X) or not X.size:
         return []
     part = np.array(X[:: step_for(X.shape)], dtype=np.float64)
-    return near_copies_in(names, part, copies)
+    return remarks_on_part(names, part, X.shape[0], copies, alone=alone)
+
+
+def remarks_on_part(
+    names: Sequence[str],
+    part: FloatArray,
+    n_rows: int,
+    copies: Collection[str] = (),
+    *,
+    alone: bool = True,
+) -> list[str]:
+    """The same of some of the ``n_rows`` rows of a table, which are written to."""
+    said = far_ends(names, part)
+    empty = int(np.isnan(part).all(axis=1).sum()) if alone else 0
+    if 0 < empty < len(part):
+        said.append(f"{count(empty, 'row')} without any value among the features")
+    if n_rows >= FEWEST_ROWS and part.shape[1] > 1:
+        said += near_copies_in(names, part, copies)
+    return said
+
+
+def far_ends(names: Sequence[str], X: FloatArray) -> list[str]:
+    """A sentence for each number that may be a code for no value, such as -999.
+
+    It consists of nines, or is where a computer's whole numbers end; it is the smallest or the
+    largest, stands there more than once, and lies farther from all others than they do from each
+    other.
+
+    >>> far_ends(["age"], np.array([[31.0], [44], [-999], [28], [-999]]))[0][:57]
+    "-999 in 'age' lies far from all other values (28 to 44): "
+    """
+    if len(X) < FEWEST_FOR_A_CODE:
+        return []
+    finite = np.where(np.isfinite(X), X, np.nan)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        low, high = np.nanmin(finite, axis=0), np.nanmax(finite, axis=0)
+    ends = np.stack([low, high])
+    found: dict[float, list[tuple[str, float, float]]] = {}
+    for end, j in zip(*np.nonzero(np.isin(ends, CODES)), strict=True):
+        value, cells = ends[end, j], finite[:, j]
+        others = cells[(cells != value) & ~np.isnan(cells)]
+        if not len(others) or (cells == value).sum() < 2:
+            continue
+        least, most = float(others.min()), float(others.max())
+        if min(abs(value - least), abs(value - most)) > most - least > 0:
+            found.setdefault(float(value), []).append((names[j], least, most))
+    said = []
+    for value, where in found.items():
+        _, least, most = where[0]
+        span = f" ({least:.4g} to {most:.4g})" if len(where) == 1 else ""
+        said.append(
+            f"{value:.15g} in {listing([name for name, *_ in where])} lies far from all other "
+            f"values{span}: if it means that there is none, say missing={value:.15g}"
+        )
+    return said
 
 
 def step_for(shape: tuple[int, int]) -> int:
@@ -234,7 +295,18 @@ def step_for(shape: tuple[int, int]) -> int:
 def near_copies_in(
     names: Sequence[str], part: FloatArray, copies: Collection[str] = ()
 ) -> list[str]:
-    """The same of some rows of a table, which are written to."""
+    """A sentence about columns that follow another one but for rounding, sign or unit.
+
+    Missing cells may stand in both, in the same rows. Columns are compared by a few random
+    projections, so that no pair is looked at that is not close: the work grows with the table, not
+    with the square of its columns. Exact ``copies`` are said elsewhere and left out. The rows are
+    written to.
+
+    >>> X = np.random.default_rng(0).normal(size=(50, 3))
+    >>> X[:, 2] = 32 + 1.8 * X[:, 0]
+    >>> near_copies_in(["celsius", "x", "fahrenheit"], X)
+    ["1 near copy: 'fahrenheit' follows 'celsius'"]
+    """
     if part.shape[0] < FEWEST_ROWS or not np.isfinite(part).any():
         return []
     part[~np.isfinite(part)] = np.nan

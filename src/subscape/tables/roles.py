@@ -23,12 +23,12 @@ from .columns import (
     transformed,
 )
 from .dates import compact_days
-from .numbers import ALMOST_ALL, examples, is_two_numbers
+from .numbers import ALMOST_ALL, examples, has_more_than_a_number, is_two_numbers
 from .parts import ColumnOptions, Parts, Wishes
 from .texts import MARKERS, truth_words, understand
 
 _KEY = re.compile(r"(?i:(?:.*[_\s-])?(?:id|uuid|guid|key)|row[_\s]?names?)|.*[a-z]I[dD]")
-_COUNTER = re.compile(r"index|idx|rows?|nr|no|number|obs|unnamed: 0", re.IGNORECASE)
+_COUNTER = re.compile(r"index|idx|rows?|nr|no|number|obs|unnamed: \d+(?:\.\d+)*", re.IGNORECASE)
 _NAME = re.compile(r"(?:row|sample|case|object)?[_\s]?names?|sample|case|gene", re.IGNORECASE)
 _LABEL = re.compile(r"(?:class(?:es)?|labels?|targets?|truth)(?:[_\s]?\d+)?", re.IGNORECASE)
 
@@ -347,6 +347,12 @@ def _settle_text(
         note = settled.column.note or f"{len(words)} spellings of yes and no taken as two levels"
         return settled._replace(column=replace(settled.column, note=note))
     settled = _settle_levels(name, codes, levels, habits)
+    if found.note or settled.column.role == "nominal":
+        remarks = [found.note, settled.column.note]
+        if settled.column.role == "nominal":
+            remarks += [_of_figures(levels, counts, found.unused), _alike(levels)]
+        told = "; ".join(filter(None, remarks))
+        settled = settled._replace(column=replace(settled.column, note=told))
     if not found.unused and settled.column.note and settled.column.role in ("ignore", "id"):
         found = found._replace(unused=_two_numbers(levels, counts))
     if found.unused and not _KEY.fullmatch(name):
@@ -359,15 +365,37 @@ def _settle_text(
 
 
 def _two_numbers(levels: Sequence[str], counts: NDArray[Any]) -> str:
-    """Why texts of two numbers each are not used; empty if they are none."""
-    pairs = np.array([is_two_numbers(text) for text in levels])
-    n_cells = int(counts[pairs].sum())
-    if n_cells < ALMOST_ALL * counts.sum():
+    """Why texts of two numbers each, or of one and more, are not used; empty if they are none."""
+    for what, belongs, way in (
+        ("two numbers", is_two_numbers, "in a column for each they are used"),
+        ("a number and more", has_more_than_a_number, "in a column of its own it is used"),
+    ):
+        such = np.array([belongs(text) for text in levels])
+        n_cells = int(counts[such].sum())
+        if n_cells >= ALMOST_ALL * counts.sum():
+            shown = examples(list(levels), such, counts)
+            return f"{count(n_cells, 'cell')} hold {what}: {shown}; {way}"
+    return ""
+
+
+def _of_figures(levels: Sequence[str], counts: NDArray[Any], unused: str) -> str:
+    """What is said of levels that begin with figures, such as 20-29: they may have an order."""
+    such = np.array([re.match(r"\W{0,2}\d", text) is not None for text in levels])
+    if unused or len(levels) < 3 or counts[such].sum() < ALMOST_ALL * counts.sum():
         return ""
-    return (
-        f"{count(n_cells, 'cell')} hold two numbers: {examples(list(levels), pairs, counts)}; "
-        "in a column for each they are used"
-    )
+    shown = examples(list(levels), such, counts)
+    return f"levels such as {shown} have no order; one can be said (columns=…)"
+
+
+def _alike(levels: Sequence[str]) -> str:
+    """What is said of levels that differ in capitals and blanks only."""
+    by_letters: dict[str, list[str]] = {}
+    for level in levels:
+        by_letters.setdefault(" ".join(level.split()).casefold(), []).append(level)
+    alike = next((same for same in by_letters.values() if len(same) > 1), None)
+    if alike is None:
+        return ""
+    return f"levels that differ in capitals or blanks only are kept apart: {listing(alike, 3)}"
 
 
 def _settle_ordered(

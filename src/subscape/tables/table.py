@@ -286,7 +286,8 @@ class Table(WithSchema):
         said += profiles.remarks(self.schema, self.profile, self.n_rows)
         pairs = zip(self.schema, self.profile.duplicate_of, strict=True)
         copies = {column.name for column, first in pairs if first is not None}
-        said += profiles.near_copies(self.numeric_names, self.X, copies)
+        alone = not any(c.role == "nominal" for c in self.schema)
+        said += profiles.remarks_on_values(self.numeric_names, self.X, copies, alone=alone)
         if "id" in self.roles.values() and self.row_names is None:
             said.append("the values of the id column repeat, so the rows have no names")
         return tuple(said)

@@ -20,13 +20,20 @@ from .parts import ColumnOptions
 #: Texts that mean "no value" in any column of a text file.
 MARKERS = frozenset(
     ["", "NA", "N/A", "n/a", "na", "N.A.", "n.a.", "#N/A", "#NA", "#NULL!", "#VALUE!", "#REF!",
-     "#DIV/0!", "#NUM!", "#NAME?", "<NA>", "NaN", "nan", "NAN", "NULL", "null", "Null", "?"]
+     "#DIV/0!", "#NUM!", "#NAME?", "<NA>", "NaN", "nan", "NAN", "NULL", "null", "Null", "?",
+     # of other languages of Excel, of databases, and of C's runtime under Windows
+     "#NV", "#WERT!", "#BEZUG!", "#ZAHL!", "#N/D", "#VALEUR!", "#NOMBRE!", "#NOM?", "#NOMBRE?",
+     "#VALORE!", "#RIF!", "#NOME?", "#\u00a1VALOR!", "#\u00a1REF!", "#\u00a1DIV/0!", "#\u00a1NUM!",
+     "#\u00bfNOMBRE?", "#WAARDE!", "#N/B", "\\N", "(null)", "<null>", "[NULL]", "<NULL>", "(NULL)",
+     "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 )  # fmt: skip
 #: Texts that mean it where all else is a number or a date; elsewhere they may be levels.
 AMONG_NUMBERS = frozenset(
     ["-", "--", "---", "–", "—", ".", "..", "...", "*", "none", "None", "NONE", "nil", "missing",
      "Missing", "unknown", "Unknown", "k.A.", "k. A.", "keine Angabe", "not available",
-     "Not available", "NaT", "nat", "NAT"]
+     "Not available", "NaT", "nat", "NAT", "\u2026", "n.d.", "N.D.", "nd", "ND", "n/d", "N/D",
+     "n.v.", "not applicable", "Not applicable", "(blank)", "(leer)", "(vide)", "TBD", "tbd",
+     "0000-00-00", "00.00.0000", "00/00/0000", "0000-00-00 00:00:00"]
 )  # fmt: skip
 
 _TRUTH = (
@@ -117,6 +124,7 @@ def understand(
         out[present] = values
         return out
 
+    dated = ""
     if not wants_number or asked.dates:
         days = read_dates(texts, sizes, asked.dates)
         forced = asked.role == "date" or bool(asked.dates)
@@ -132,6 +140,13 @@ def understand(
             said += _lost(texts, ~days.good, sizes, "no dates")
             odd = _first(texts, ~days.good)
             return Meaning("date", spread(days.values), note="; ".join(said), culprit=odd)
+        if days is not None and sizes[days.good].sum() >= MANY * total:
+            n = int(sizes[days.good].sum())
+            dated = (
+                f"{n} of {count(total, 'cell')} are dates{_in_order(days.order)}, {total - n} are "
+                f"not: {examples(texts, ~days.good, sizes)}; the role date (columns=…) makes "
+                f"{'that' if total - n == 1 else 'those'} missing"
+            )
         periods = read_periods(texts)
         if sizes[periods.good].sum() >= max(enough * total, 1):
             said = [f"{periods.what}, as the day on which they begin"]
@@ -151,7 +166,12 @@ def understand(
         is_mixed=is_mixed,
         unit=asked.unit,
     )
-    return _as_numbers(found, texts, sizes, spread, asked)
+    meaning = _as_numbers(found, texts, sizes, spread, asked)
+    return meaning._replace(note=dated) if meaning.kind == "text" else meaning
+
+
+def _in_order(order: str) -> str:
+    return f" in the order {'/'.join(order)}" if order else ""
 
 
 def _as_numbers(
@@ -191,7 +211,8 @@ def _as_numbers(
         others = int(sizes[~found.good].sum())
         unused = (
             f"{n_good} of {count(total, 'cell')} are numbers, {others} are not: "
-            f"{examples(texts, ~found.good, sizes)}"
+            f"{examples(texts, ~found.good, sizes)}; give it the role numeric (columns=…), and "
+            f"{'that is' if others == 1 else 'those are'} missing"
         )
         return Meaning("text", _NOTHING, unused=unused, culprit=_first(texts, ~found.good))
     marked = ~found.good & np.array([is_marked_number(text) for text in texts])

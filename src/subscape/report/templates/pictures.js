@@ -66,7 +66,8 @@ function scatter(canvas) {
   let frame = null, start = null, adding = false;
   const radius = N > 2500 ? 2 : N > 800 ? 2.6 : 3.4;
   /* Rows that lie on each other, as nominal features make them, are shaken apart a little. */
-  const shake = spreadOf(view) < 0.015 ? 20 : 0;
+  const heaps = new Set(Array.from({ length: N }, (_, i) => (view.x[i] >> 6) * 1024 + (view.y[i] >> 6)));
+  const shake = spreadOf(view) < 0.015 || 2 * heaps.size < N ? 20 : 0;
   const noise = (i, salt) => shake * ((((i + 1) * salt) % 1) - 0.5);
   const spot = (i, width, height) => [
     MARGIN + (view.x[i] / 65535) * (width - 2 * MARGIN) + noise(i, 0.7548776662),

@@ -41,8 +41,8 @@ LARGEST_SAMPLE = 1 << 25
 #: From here on, float64 has no longer every whole number.
 LARGEST_WHOLE = float(2**53)
 
-#: A whole number that may be a code: it begins with a zero.
-_CODE = re.compile(r"0\d+", re.ASCII)
+#: A number that may be a code: it begins with a zero, or a letter in it says a power of ten.
+_CODE = re.compile(r"0\d+|\d+[eE]\d{1,3}", re.ASCII)
 
 _CONVERSION = re.compile(r"column #(\d+)")
 
@@ -138,7 +138,7 @@ def _without_header(
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    names = found.header
+    names = _bare(found.header)
     named = [j for j, name in enumerate(names) if name]
     if len(named) < 2 or len(names) != len(arrays):
         return found, arrays
@@ -146,7 +146,8 @@ def _without_header(
     for j in named:
         if arrays[j].type != pa.string():
             return found, arrays
-        here = np.asarray(pc.equal(pc.utf8_trim_whitespace(arrays[j]), names[j]))
+        bare = pc.utf8_lower(pc.utf8_trim_whitespace(arrays[j]))
+        here = np.asarray(pc.equal(bare, names[j]))
         if not here.any() or (again is not None and (here != again).any()):
             return found, arrays
         again = here
@@ -154,12 +155,8 @@ def _without_header(
         return found, arrays
     kept = pa.array(~again)
     arrays = [cells.filter(kept) for cells in arrays]
-    rows = [row for row in found.rows if tuple(cell.strip() for cell in row) != names]
-    lines = [
-        line
-        for line, cells in _lines(path, found, limits)
-        if tuple(cell.strip() for cell in cells) == names
-    ]
+    rows = [row for row in found.rows if _bare(row) != names]
+    lines = [line for line, cells in _lines(path, found, limits) if _bare(cells) == names]
     said = ", ".join(map(str, lines[:3])) + (", …" if len(lines) > 3 else "")
     note = (
         f"the names of the columns come again in {count(len(lines), 'row')} (line {said}), "
@@ -167,6 +164,11 @@ def _without_header(
     )
     found = found._replace(rows=rows, notes=[*found.notes, note], again=frozenset(lines))
     return found, arrays
+
+
+def _bare(cells: Sequence[str]) -> tuple[str, ...]:
+    """Cells without blanks around them and without capitals."""
+    return tuple(cell.strip().lower() for cell in cells)
 
 
 def _holds_keys(cells: Any) -> bool:
@@ -193,9 +195,14 @@ def _leading_zeros(found: Layout, numeric: Sequence[bool]) -> list[str]:
         codes = (row[j].strip() for row in found.rows if j < len(row)) if numeric[j] else ()
         code = next((cell for cell in codes if _CODE.fullmatch(cell)), None)
         if code is not None:
+            how = (
+                f"has an exponent and was read as {float(code):.15g}"
+                if "E" in code.upper()
+                else f"begins with zeros and was read as {int(code)}"
+            )
             notes.append(
-                f"column {name!r}: {code!r} begins with zeros and was read as {int(code)}; if "
-                "these are codes, give it the role nominal or id (columns=…)"
+                f"column {name!r}: {code!r} {how}; if these are codes, give it the role nominal or "
+                "id (columns=…)"
             )
     return notes
 
@@ -294,7 +301,9 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
                     block_size=block,
                 ),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=found.delimiter, newlines_in_values=True
+                    delimiter=found.delimiter,
+                    newlines_in_values=True,
+                    escape_char=found.escape or False,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
                     column_types={key: kinds[key] for key in some},
@@ -341,7 +350,7 @@ def _lines(path: Path, found: Layout, limits: Limits) -> Iterator[tuple[int, lis
     ):
         for _ in range(found.skip):
             text.readline()
-        for line, cells in split(text, found.delimiter, limits):
+        for line, cells in split(text, found.delimiter, limits, found.escape):
             if found.end and found.skip + line >= found.end:
                 return
             yield found.skip + line, cells
@@ -349,13 +358,22 @@ def _lines(path: Path, found: Layout, limits: Limits) -> Iterator[tuple[int, lis
 
 def _remarks_begin(path: Path, found: Layout, limits: Limits) -> int:
     """The line from which on there are only remarks, such as the source of the data; else 0."""
-    begin, width = 0, len(found.names)
+    begin, before, width = 0, found.skip, len(found.names)
     try:
         for line, cells in _lines(path, found, limits):
             alone = [cell.strip() for cell in cells if cell.strip()]
+            gap = line - sum(cell.count("\n") for cell in cells) > before + 1
+            before = line
             if begin == 0 and len(cells) == width:
                 continue
-            if width < 3 or len(alone) != 1 or not (begin or is_remark(alone[0])):
+            if alone != ["\x1a"] and width < 3:
+                return 0
+            if len(alone) == 1 and (begin or is_remark(alone[0])):
+                begin = begin or line
+                continue
+            # A sentence with commas in it, which is no row that was cut.
+            text = found.delimiter.join(cells).strip()
+            if len(cells) == width or not (begin or gap) or not is_remark(text):
                 return 0
             begin = begin or line
     except (FileFormatError, UnicodeDecodeError):
@@ -444,7 +462,7 @@ def _ragged(path: Path, found: Layout, error: Exception, limits: Limits) -> File
         text = io.TextIOWrapper(file, found.encoding, errors="replace", newline="")
         for _ in range(found.skip):
             text.readline()
-        for line, cells in split(text, found.delimiter, limits):
+        for line, cells in split(text, found.delimiter, limits, found.escape):
             if len(cells) != width:
                 odd.append((found.skip + line, len(cells)))
     if cells and "\n" in cells[-1]:

@@ -92,13 +92,15 @@ def decode(sample: bytes, encoding: str, name: str) -> str:
 
 
 def split(
-    lines: Iterable[str], delimiter: str, limits: Limits = DEFAULT
+    lines: Iterable[str], delimiter: str, limits: Limits = DEFAULT, escape: str = ""
 ) -> Iterator[tuple[int, list[str]]]:
     """Line number and cells of each row that is not blank."""
     blank = delimiter == " "
     if blank:
         lines = (line.rstrip() + "\n" for line in lines)
-    reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=blank)
+    reader = csv.reader(
+        lines, delimiter=delimiter, skipinitialspace=blank, escapechar=escape or None
+    )
     before = csv.field_size_limit(min(limits.line, 2**31 - 1))
     try:
         for cells in reader:
@@ -110,10 +112,10 @@ def split(
         csv.field_size_limit(before)
 
 
-def sample_rows(text: str, delimiter: str, complete: bool) -> list[Row]:
+def sample_rows(text: str, delimiter: str, complete: bool, escape: str = "") -> list[Row]:
     rows: list[Row] = []
     try:
-        for row in split(io.StringIO(text, newline=""), delimiter):
+        for row in split(io.StringIO(text, newline=""), delimiter, escape=escape):
             rows.append(row)
             most = min(SAMPLE_ROWS, max(10, SAMPLE_CELLS // len(rows[0][1])))
             if len(rows) > most:
@@ -122,6 +124,27 @@ def sample_rows(text: str, delimiter: str, complete: bool) -> list[Row]:
         return rows
     # The last row of a sample may be cut in the middle.
     return rows if complete or len(rows) < 2 else rows[:-1]
+
+
+def find_escape(text: str, delimiter: str, complete: bool) -> str:
+    """The sign before quotation marks that are part of a cell, as MySQL and Spark write it.
+
+    It is one where more rows are equally wide if it is than if it is not: a path such as
+    ``"C:\\"`` ends in the same sign.
+
+    >>> find_escape('a,b\\n1,"say \\\\"yes, please\\\\""\\n', ",", True)
+    '\\\\'
+    >>> find_escape('a,b\\n1,"C:\\\\"\\n', ",", True)
+    ''
+    """
+    if '\\"' not in text:
+        return ""
+
+    def share(escape: str) -> float:
+        widths = Counter(len(cells) for _, cells in sample_rows(text, delimiter, complete, escape))
+        return max(widths.values(), default=0) / max(sum(widths.values()), 1)
+
+    return "\\" if share("\\") > share("") else ""
 
 
 def counts_as_number(cell: str, decimal: str = ".") -> bool:
@@ -215,7 +238,7 @@ def check_single_column(rows: Sequence[Row], used: str, name: str, *, is_said: b
     """Refuse a single column whose cells all hold the same number of another delimiter.
 
     Unless they are what they are: ``2 kg`` or ``12:30``. Rare delimiters are not proposed to those
-    who said one.
+    who said one. Columns that are aligned by blanks are refused, too: names in them have blanks.
     """
     texts = [cells[0].strip() for _, cells in rows]
     tokens = [parse_number(text) for text in texts[1:]]
@@ -224,6 +247,11 @@ def check_single_column(rows: Sequence[Row], used: str, name: str, *, is_said: b
         for token in tokens
     ):
         return
+    if len(texts) > 1 and sum("  " in text for text in texts) > 0.9 * len(texts):
+        raise FileFormatError(
+            f"{name} has one column, and its lines hold several blanks each: they seem to align "
+            "columns (fixed width), which is not read; save it with a delimiter, such as CSV"
+        )
     for other in (*DELIMITERS, " ", *(() if is_said else RARE_DELIMITERS)):
         times = {text.count(other) for text in texts}
         if other != used and len(rows) > 1 and len(times) == 1 and times != {0}:
@@ -231,6 +259,21 @@ def check_single_column(rows: Sequence[Row], used: str, name: str, *, is_said: b
                 f"{name}, split at every {NAMES.get(used, used)}, has one column, but each row "
                 f"holds {_times(times.pop(), other)}; say delimiter={other!r}"
             )
+
+
+def check_quotes_are_double(rows: Sequence[Row], name: str) -> None:
+    """Refuse cells in single quotes that have delimiters in them: they would be split."""
+    torn = [
+        line
+        for line, cells in rows
+        if any(cell.lstrip()[:1] == "'" and cell.rstrip()[-1:] != "'" for cell in cells[:-1])
+        and any(cell.rstrip()[-1:] == "'" and cell.lstrip()[:1] != "'" for cell in cells[1:])
+    ]
+    if len(torn) > 1 and 2 * len(torn) > len(rows):
+        raise FileFormatError(
+            f"{name}, line {torn[0]}: a cell in single quotes is split at a delimiter in it, and "
+            f"so in {len(torn) - 1} more; quote cells by double quotation marks"
+        )
 
 
 def _times(number: int, sign: str) -> str:

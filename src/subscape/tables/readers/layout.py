@@ -17,18 +17,21 @@ from .boundary import DEFAULT, Limits, printable
 from .dialect import (
     DELIMITERS,
     Row,
+    check_quotes_are_double,
     check_single_column,
     counts_as_number,
     decode,
     detect_encoding,
     find_decimal,
     find_delimiter,
+    find_escape,
     sample_rows,
 )
 
 #: Longer first lines are looked at before they are split.
 LONG_LINE = 1 << 20
 
+_ROWS_TOLD = re.compile(r"\(?\d+ (?:row|record|zeile|ligne|fila)", re.IGNORECASE)
 _SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
 
 
@@ -71,6 +74,8 @@ class Layout(NamedTuple):
         The row of names as it stands in the file, stripped; empty where none does.
     again : frozenset of int
         Lines further down in which it stands once more.
+    escape : str
+        The sign before quotation marks that are part of a cell; empty where they are doubled.
     """
 
     delimiter: str
@@ -88,6 +93,7 @@ class Layout(NamedTuple):
     end: int = 0
     header: tuple[str, ...] = ()
     again: frozenset[int] = frozenset()
+    escape: str = ""
 
 
 def _is_data(cell: str, decimal: str) -> bool:
@@ -109,6 +115,9 @@ def find_header(rows: list[Row], decimal: str) -> tuple[int, bool]:
     width = Counter(len(cells) for _, cells in rows).most_common(1)[0][0]
     if width == 1:
         return 0, False
+    below_a_gap = _names_below_a_gap(rows, width, decimal)
+    if below_a_gap:
+        return below_a_gap, False
     for i, (_, cells) in enumerate(rows[:-1]):
         following = [c for _, c in rows[i + 1 :]]
         short = len(cells) == width - 1 and all(len(c) == width for c in following)
@@ -125,6 +134,53 @@ def find_header(rows: list[Row], decimal: str) -> tuple[int, bool]:
         if not title and not narrow:
             return i, False
     return 0, False
+
+
+def _names_below_a_gap(rows: list[Row], width: int, decimal: str) -> int:
+    """Where a row of names stands below a blank line, and no data above it; 0 if nowhere.
+
+    So instruments write: lines of names and values as wide as the table, a blank line, the table.
+    """
+    for i in range(1, len(rows) - 1):
+        (before, _), (line, cells), (_, following) = rows[i - 1 : i + 2]
+        named = [cell.strip() for cell in cells]
+        gap = line - sum(cell.count("\n") for cell in cells) > before + 1
+        if not gap or len(cells) != width or not all(named[1:]) or len(set(named)) < width:
+            continue
+        data = [j for j, cell in enumerate(following) if cell.strip() and _is_data(cell, decimal)]
+        if not data or any(_is_data(cell, decimal) for cell in named if cell):
+            continue
+        above = (row[j] for _, row in rows[:i] for j in data if j < len(row) and row[j].strip())
+        if not any(_is_data(cell, decimal) for cell in above):
+            return i
+    return 0
+
+
+def _names_above(rows: list[Row], decimal: str) -> list[str] | None:
+    """Names in two rows joined: above, once for several columns, what tells those below apart."""
+    if len(rows) < 3:
+        return None
+    (_, above), (_, below), (_, data) = rows[:3]
+    named = [cell.strip() for cell in below]
+    filled = [cell for cell in named if cell]
+    if len(above) != len(below) or _filled(above) < 2 or len(set(filled)) == len(filled):
+        return None
+    if any(_is_data(cell, decimal) for cell in filled):
+        return None
+    if not any(_is_data(cell, decimal) for cell in data if cell.strip()):
+        return None
+    groups, last = [], ""
+    for cell in above:
+        last = cell.strip() or last
+        groups.append(last)
+    joined = [f"{group} {name}".strip() for group, name in zip(groups, named, strict=True)]
+    return joined if len(set(joined)) == len(joined) else None
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    """Whether a row is a line drawn below the names, as databases and Markdown have it."""
+    drawn = [cell.strip() for cell in cells if cell.strip()]
+    return bool(drawn) and all(re.fullmatch(r":?[-=+]{3,}:?", cell) for cell in drawn)
 
 
 def _above_two_names(
@@ -164,6 +220,8 @@ def is_remark(text: str) -> bool:
     >>> is_remark("Source: office of statistics"), is_remark("K12"), is_remark("12.5 kg")
     (True, False, False)
     """
+    if text == "\x1a" or _ROWS_TOLD.match(text):  # the end of a file of DOS, or what was counted
+        return True
     is_sentence = len(text.split()) > 1 and any(map(str.isalpha, text))
     return is_sentence and "\n" not in text and not _is_data(text, ".")
 
@@ -265,7 +323,11 @@ def layout(
         delimiter = options.delimiter
     else:
         delimiter = stated[1] if stated else find_delimiter(_uncommented(body), complete)
-    rows = [(first + line, cells) for line, cells in sample_rows(body, delimiter, complete)]
+    escape = find_escape(body, delimiter, complete)
+    if escape:
+        notes.append("quotation marks behind a backslash were read as part of their cells")
+    split_rows = sample_rows(body, delimiter, complete, escape)
+    rows = [(first + line, cells) for line, cells in split_rows]
     if not rows:
         raise FileFormatError(f"{name}: no complete row in its first {len(sample)} bytes")
     # The first rows: a single long one among others is told by its line.
@@ -278,6 +340,7 @@ def layout(
             raise FileFormatError(f"{name} holds comments only (lines that begin with #)")
     if len(rows[0][1]) == 1:
         check_single_column(rows, delimiter, name, is_said=options.delimiter is not None)
+    check_quotes_are_double(rows, name)
     found = find_decimal([cells for _, cells in rows], delimiter)
     sign = options.decimal or found.sign
     if found.note and options.decimal is None:
@@ -287,6 +350,17 @@ def layout(
         lost = "; ".join(" ".join(cells).strip()[:40] for _, cells in rows[:start])
         notes.append(f"{count(start, 'line')} before the table left out: {printable(lost)!r}")
     rows = rows[start:]
+    upper = None if options.header is False or shifted else _names_above(rows, sign)
+    if upper is not None:
+        notes.append(
+            f"the names of the columns stand in lines {rows[0][0]} and {rows[1][0]}, and were "
+            "joined"
+        )
+        rows = [(rows[1][0], upper), *rows[2:]]
+    ruled = len(rows) > 2 and _is_rule(rows[1][1])
+    if ruled:
+        notes.append(f"line {rows[1][0]}, a rule below the names, was left out")
+        rows = [(rows[1][0], rows[0][1]), *rows[2:]]
     longest = max((len(line) for line in _head(body)), default=0)
     data = [cells for _, cells in rows]
     rest: dict[str, Any] = {
@@ -294,6 +368,7 @@ def layout(
         "is_mixed": found.is_mixed and options.decimal is None,
         "has_comments": has_comments,
         "longest": longest,
+        "escape": escape,
     }
     header = named is None and (
         _is_header(data[0], sign, data[1:]) if options.header is None else options.header
@@ -318,8 +393,9 @@ def layout(
     numbers = [c for c in data[0] if re.search(r"\d\.\d", c) and counts_as_number(c, sign)]
     if numbers and options.header is None:
         notes.append(
-            f"the first row was taken as names, though {count(len(numbers), 'cell')} in it are "
-            "numbers; header=False reads it as data"
+            f"the first row was taken as names, though {count(len(numbers), 'cell')} in it "
+            f"{'is a number' if len(numbers) == 1 else 'are numbers'}; header=False reads it as "
+            "data"
         )
     several = len(names) > 1
     return Layout(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import difflib
+import itertools
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from subscape.core.errors import FileFormatError, SubscapeError, count
+from subscape.core.errors import FileFormatError, SubscapeError, count, listing
 from subscape.tables.expression import Normalize, with_expression
 from subscape.tables.parts import Parts, Wishes, parts_of_array
 from subscape.tables.roles import Habits, parts_from_arrow
@@ -32,7 +34,23 @@ TOTAL = re.compile(
     r"totaal|summa|итого|всего|合计",
     re.IGNORECASE,
 )
+#: What further rows below the last one may begin with.
+SUMMARY = re.compile(
+    rf"{TOTAL.pattern}|means?|averages?|avg|medians?|mittelwert|mittel|durchschnitt|moyenne|"
+    r"promedio|media|gemiddelde|count|anzahl|nombre|min(?:imum)?|max(?:imum)?|std|"
+    r"sub-?totals?|zwischensumme|sous-total",
+    re.IGNORECASE,
+)
+#: Words of rows that add up others, wherever these are.
+_PART = (
+    r"(?:sub-?total|grand total|total|zwischensumme|summe|gesamt|insgesamt|ergebnis|sous-total|"
+    r"gesamtsumme|gesamtergebnis|итого|всего|合计)"
+)
+MOST_SEARCHED_FOR_TOTALS = 20
 FEWEST_ABOVE_A_TOTAL = 3
+
+#: Files of a folder among which one with nearly the name of a missing one is looked for.
+MOST_BESIDE = 10_000
 
 #: NPY files above this size are mapped instead of read, so that only what is used is in memory.
 MAPPED_BYTES = 1 << 28
@@ -120,7 +138,7 @@ def _read_path(
     limits: Limits,
 ) -> Parts:
     if not path.exists():
-        raise FileNotFoundError(f"there is no file {str(path)!r}")
+        raise FileNotFoundError(f"there is no file {str(path)!r}{_did_you_mean(path)}")
     if not path.is_file():
         raise SubscapeError(f"{str(path)!r} is a folder; give one file")
     before = path.stat()
@@ -131,6 +149,16 @@ def _read_path(
         raise FileFormatError(f"{path.name} changed while it was read; read it again")
     source = {"path": path.name, **parts.source, "rows": int(parts.X.shape[0])}
     return parts._replace(source=source)
+
+
+def _did_you_mean(path: Path) -> str:
+    """A file beside the one that is not there, whose name is nearly the same."""
+    try:
+        beside = [one.name for one in itertools.islice(path.parent.iterdir(), MOST_BESIDE)]
+    except OSError:
+        return ""
+    near = difflib.get_close_matches(path.name, beside, 1, 0.8)
+    return f"; did you mean {str(path.with_name(near[0]))!r}?" if near else ""
 
 
 def _read_content(
@@ -193,7 +221,7 @@ def _read_workbook(
         raise SubscapeError(f"{path.name} is a workbook: delimiter, encoding … do not apply")
     found = read_sheet(path, sheet, text.header, limits)
     notes = list(found.notes)
-    arrays = without_total(without_remarks(found.arrays, notes), notes)
+    arrays = without_total(without_remarks(found.arrays, notes), notes, found.names, found.line_of)
     if gaps := found.gaps(min(map(len, arrays), default=0)):
         notes.append(gaps)
     return parts_from_arrow(
@@ -223,17 +251,21 @@ def _read_text(path: Path, options: TextOptions, wanted: Wishes, limits: Limits)
     source = {"delimiter": found.delimiter, "decimal": found.decimal, "encoding": found.encoding}
     notes = list(found.notes)
     if found.encoding in ("cp1252", "latin-1") and options.encoding is None:
-        notes.append(f"the file is not UTF-8; it was read as {found.encoding}")
+        notes.append(
+            f"the file is not UTF-8; it was read as {found.encoding} (where letters look wrong, "
+            "say encoding=…)"
+        )
+    line_of = LineNumbers(path, found, limits)
     return parts_from_arrow(
         found.names,
-        without_total(without_remarks(arrays, notes), notes),
+        without_total(without_remarks(arrays, notes), notes, found.names, line_of),
         wanted,
         Habits(
             markers=True,
             decimal=found.decimal,
             is_sure=found.is_sure,
             is_mixed=found.is_mixed,
-            line_of=LineNumbers(path, found, limits),
+            line_of=line_of,
         ),
         row_names=found.names[0] if found.row_names else None,
         source={"format": "delimited", **source},
@@ -269,8 +301,15 @@ def without_remarks(arrays: Sequence[Any], notes: list[str]) -> list[Any]:
     return [array.slice(0, end) if end < size else array for array in arrays]
 
 
-def without_total(arrays: Sequence[Any], notes: list[str]) -> list[Any]:
-    """Columns without their last row if that adds up the others, as its first word says.
+def without_total(
+    arrays: Sequence[Any],
+    notes: list[str],
+    names: Sequence[str] = (),
+    line_of: Callable[[int], str] = lambda row: f"row {row + 1}",
+) -> list[Any]:
+    """Columns without their last rows if these add up the others, as their first word says.
+
+    Of such rows elsewhere it is only said where they are: a row may be called so.
 
     >>> import pyarrow as pa
     >>> notes = []
@@ -278,19 +317,59 @@ def without_total(arrays: Sequence[Any], notes: list[str]) -> list[Any]:
     >>> [column.to_pylist() for column in without_total(columns, notes)], notes[0][:40]
     ([['Oslo', 'Rome'], [1, 2]], "the last row, which begins with 'Total',")
     """
-    size = min((len(array) for array in arrays), default=0)
-    last = [] if size < FEWEST_ABOVE_A_TOTAL else [array[size - 1].as_py() for array in arrays]
-    filled = [j for j, cell in enumerate(last) if cell is not None and str(cell).strip()]
-    word = last[filled[0]] if len(filled) > 1 else None
-    if not isinstance(word, str) or not TOTAL.fullmatch(word.strip().rstrip(":")):
-        return list(arrays)
-    if word in arrays[filled[0]].slice(0, size - 1).to_pylist():
-        return list(arrays)
-    notes.append(
-        f"the last row, which begins with {printable(word)!r}, was left out; if it is one like the "
-        "others, write another name there"
-    )
-    return [array.slice(0, size - 1) for array in arrays]
+    size = end = min((len(array) for array in arrays), default=0)
+    words: list[str] = []
+    while end >= FEWEST_ABOVE_A_TOTAL:
+        last = [array[end - 1].as_py() for array in arrays]
+        filled = [j for j, cell in enumerate(last) if cell is not None and str(cell).strip()]
+        word = last[filled[0]] if len(filled) > 1 else None
+        if not isinstance(word, str) or not SUMMARY.fullmatch(word.strip().rstrip(":")):
+            break
+        if word in arrays[filled[0]].slice(0, end - 1).to_pylist():
+            break
+        words.insert(0, word)
+        end -= 1
+    if words and not any(TOTAL.fullmatch(word.strip().rstrip(":")) for word in words):
+        words, end = [], size  # a mean alone may be the name of a row
+    if len(words) == 1:
+        notes.append(
+            f"the last row, which begins with {printable(words[0])!r}, was left out; if it is one "
+            "like the others, write another name there"
+        )
+    elif words:
+        begins = printable(listing(words, 3))
+        notes.append(
+            f"the last {len(words)} rows, which begin with {begins}, were left out; if they are "
+            "like the others, write other names there"
+        )
+    kept = [array.slice(0, end) if end < size else array for array in arrays]
+    notes += _told_totals(kept, names, line_of)
+    return kept
+
+
+def _told_totals(
+    arrays: Sequence[Any], names: Sequence[str], line_of: Callable[[int], str]
+) -> list[str]:
+    """Where cells say that their row adds up others, which are rows like all others here."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    notes = []
+    texts = [j for j, array in enumerate(arrays[: len(names)]) if array.type == pa.string()]
+    for j in texts[:MOST_SEARCHED_FOR_TOTALS]:
+        bare = pc.utf8_trim_whitespace(arrays[j])
+        such = pc.match_substring_regex(
+            bare, f"^(?:{_PART}|.{{1,40}} {_PART}):?$", ignore_case=True
+        )
+        where = pc.indices_nonzero(pc.fill_null(such, False)).to_pylist()
+        if where:
+            word = printable(str(arrays[j][where[0]].as_py()).strip())
+            notes.append(
+                f"column {names[j]!r} has {count(len(where), 'cell')} such as {word!r} (the first "
+                f"in {line_of(where[0])}); if such rows add up others, take them out: they are "
+                "used like all"
+            )
+    return notes
 
 
 def _read_arff(path: Path, options: TextOptions, wanted: Wishes, limits: Limits) -> Parts:

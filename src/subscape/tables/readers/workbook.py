@@ -29,7 +29,11 @@ _MACROS = re.compile(r"(?:.*/)?vbaProject\.bin|(?:Basic|Scripts)/.+", re.IGNOREC
 
 
 class Sheet(NamedTuple):
-    """One sheet: its name, the names of its columns, and the columns as arrow arrays."""
+    """One sheet: its name, the names of its columns, and the columns as arrow arrays.
+
+    ``lines`` says in which row of the sheet each row stands, ``again`` in which the names come
+    again.
+    """
 
     name: str
     names: list[str]
@@ -37,6 +41,7 @@ class Sheet(NamedTuple):
     notes: list[str]
     row_names: bool
     lines: list[int]
+    again: frozenset[int] = frozenset()
 
     def line_of(self, row: int) -> str:
         """The place of a row in words."""
@@ -45,7 +50,11 @@ class Sheet(NamedTuple):
     def gaps(self, n_rows: int) -> str:
         """What is said of empty rows among the first of the table; they may part two tables."""
         lines = itertools.pairwise(self.lines[:n_rows])
-        below = [line for before, line in lines if line > before + 1]
+        below = [
+            line
+            for before, line in lines
+            if not all(between in self.again for between in range(before + 1, line))
+        ]
         if not below:
             return ""
         shown = ", ".join(map(str, below[:3])) + ", …" * (len(below) > 3)
@@ -104,7 +113,9 @@ def read_sheet(
     if not rows:
         raise FileFormatError(f"{path.name}: sheet {name!r} is empty")
     limits.check_columns(len(rows[0][1]), path.name)
+    every = [line for line, _ in rows]
     rows = _one_table(rows, start[1], path.name, name, notes)
+    left = frozenset(every) - {line for line, _ in rows}
     texts = [(i, [_text(cell) for cell in row]) for i, row in rows[:200]]
     top, _ = find_header(texts, ".") if header is not False else (0, False)
     over = None if header is False else _names_above(rows, top, merged)
@@ -145,7 +156,7 @@ def read_sheet(
             notes.append("the first row holds no names, so the columns are called x0, x1, …")
     arrays = [_arrow([row[j] for _, row in rows]) for j in range(len(names))]
     lines = [line for line, _ in rows]
-    return Sheet(name, names, arrays, notes, raw[0] == "" and len(names) > 1, lines)
+    return Sheet(name, names, arrays, notes, raw[0] == "" and len(names) > 1, lines, left)
 
 
 def _names_above(
@@ -250,14 +261,22 @@ def _one_table(
         )
     texts = {place: [_text(cell) for cell in row] for place, (_, row) in enumerate(rows)
              if all(_is_name(cell) for cell in row if _text(cell))}  # fmt: skip
-    heads = [cells for cells in texts.values() if sum(map(bool, cells)) > 1][:1]
+    head = next((place for place, cells in texts.items() if sum(map(bool, cells)) > 1), -1)
+    names = _bare(texts[head]) if head >= 0 else []
+    are_levels = any(
+        name and _text(row[j]).strip().lower() == name
+        for place, (_, row) in enumerate(rows)
+        if place not in texts or _bare(texts[place]) != names
+        for j, name in enumerate(names)
+    )
     again: list[int] = []
     numbers = [0] * width  # of each column, above the row that is looked at
     for place, (line, row) in enumerate(rows):
-        if place in texts and 0 < place < len(rows) - 1 and any(numbers):
-            if texts[place] in heads:
+        if place > head + 1 > 0 and place in texts and _bare(texts[place]) == names:
+            if any(numbers) or not are_levels:
                 again.append(place)
                 continue
+        elif place in texts and 0 < place < len(rows) - 1 and any(numbers):
             named = [j for j in range(width) if numbers[j] > 1 and texts[place][j]
                      and texts[place][j] not in (MARKERS | AMONG_NUMBERS)]  # fmt: skip
             top = place  # a title may stand between the gap and the names
@@ -284,6 +303,10 @@ def _one_table(
             f"{rows[again[0]][0]} of the sheet), left out there"
         )
     return [row for place, row in enumerate(rows) if place not in set(again)]
+
+
+def _bare(cells: Sequence[str]) -> list[str]:
+    return [cell.strip().lower() for cell in cells]
 
 
 def _gap_above(rows: Sequence[tuple[int, list[Cell]]], place: int) -> bool:
