@@ -396,8 +396,7 @@ def test_what_is_compared_once_is_known(monkeypatch):
 def test_merging_is_of_what_is_seen_and_names_nothing_anew_for_nothing(monkeypatch):
     seen = np.arange(40.0)[:, None]
     asked = []
-    found = SimpleNamespace(seen=[seen])
-    monkeypatch.setattr(slices, "separations", lambda Y, labels, k: found)
+    monkeypatch.setattr(slices, "seen_apart", lambda Y, labels: seen)
 
     def merged(values, labels, n_neighbours, least_spread):
         asked.append((n_neighbours, least_spread))

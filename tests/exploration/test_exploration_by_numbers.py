@@ -284,6 +284,58 @@ def test_half_of_the_time_is_for_searching(monkeypatch):
     assert job.journal.decide("admit b", None) is False
 
 
+@pytest.mark.parametrize(("seconds", "expected"), [(4.9, 11), (5.0, 8), (None, 11)])
+def test_runs_stop_when_their_share_of_the_time_is_over(monkeypatch, seconds, expected):
+    now, portions = [0.0], []
+
+    def run_all(tasks, store, n_jobs, progress):
+        portions.append(list(tasks))
+        now[0] += 0.0 if seconds is None else seconds / 2
+        return [f"run {task}" for task in tasks]
+
+    monkeypatch.setattr(exploration, "run_all", run_all)
+    monkeypatch.setattr(exploration.clock, "monotonic", lambda: now[0])
+    job = bare(time=None if seconds is None else 10.0, _asked=0)
+    runs = job._run("a", range(11), 0.5)
+    assert runs == [f"run {task}" for task in range(expected)]
+    assert [len(each) for each in portions] == (
+        [11] if seconds is None else [4, 4, 3][: len(portions)]
+    )
+    if seconds is not None:
+        # Resumed, what was decided holds, whatever the clock says.
+        now[0], job._asked = 99.0, 0
+        assert job._run("a", range(11), 0.5) == runs
+
+
+def test_samples_that_there_was_no_time_for_do_not_count(monkeypatch):
+    asked = []
+    repeated = [[f"{s}{finder}" for finder in "ab"] for s in range(6)]
+    monkeypatch.setattr(exploration, "resampling_tasks", lambda *given: repeated)
+    monkeypatch.setattr(exploration, "view_stability", lambda view, samples, Z: samples)
+    monkeypatch.setattr(exploration, "came_back", lambda view, runs: False)
+    job = bare(
+        time=10.0, _asked=0, _in_time=lambda share: False,
+        _best_tasks=lambda views: [("a", views), ("b", views)],
+        _run=lambda name, tasks: asked.append(tasks) or [f"run {task}" for task in tasks[:4]],
+    )  # fmt: skip
+    assert job._again(["view"]) == [[["run 0a"], ["run 1a"], ["run 2a"], ["run 3a"]]]
+    assert asked == [[f"{s}a" for s in range(6)]]
+
+
+@pytest.mark.parametrize(
+    ("n_jobs", "cells", "seconds", "expected"),
+    [(-1, 240, 2.9, 1), (-1, 240, 3.0, -1), (-1, 20_000, 0.0, -1), (2, 240, 0.0, 2),
+     (None, 240, 0.0, None), (-2, 240, 0.0, 1)],
+)  # fmt: skip
+def test_small_tables_need_no_processes_at_first(monkeypatch, n_jobs, cells, seconds, expected):
+    monkeypatch.setattr(exploration.clock, "monotonic", lambda: 7.0 + seconds)
+    job = bare(n_jobs=n_jobs, X=np.zeros(cells), began=7.0)
+    assert job._jobs == expected
+    # A cluster that somebody connected is used.
+    monkeypatch.setattr(exploration, "active_client", lambda: "client")
+    assert job._jobs == n_jobs
+
+
 # -- views ----------------------------------------------------------------------------------------
 
 
@@ -325,7 +377,8 @@ def test_candidates_are_scored_again_after_every_step(monkeypatch):
     monkeypatch.setattr(exploration, "scored", lambda found, scorer: [(found, scorer)])
     asked = []
 
-    def run(name, tasks):
+    def run(name, tasks, share):
+        assert share == 0.5
         asked.append((name, tasks))
         return [SimpleNamespace(id=f"run {task[0]}") for task in tasks]
 
@@ -479,13 +532,15 @@ def held(monkeypatch, few=(), scorer=None, turned=False):
         _again=lambda views: [steady for _ in views],
         _with_ideas=lambda outcome, chance: [*outcome, chance],
         _with_nested=lambda outcome: ["nested", *outcome],
-        _known=(None, [one], []), _in_time="in time",
+        _known=(None, [one], []), _in_time=lambda share: ("in time", share),
         _claimable_first=lambda views, found, chance: asked.append((views, found)) or views,
     )  # fmt: skip
     given = [view(score=4.0), view(score=2.0)]
     outcome = job.tested(given)
     (table, *rest), more = asked[0]
-    assert rest == [job.plan, job.journal, job.progress, 2, "in time", job.ready.few_valued]
+    assert rest[4]() == ("in time", 0.75)
+    del rest[4]
+    assert rest == [job.plan, job.journal, job.progress, 2, job.ready.few_valued]
     # The views, and what is clearest of all that was found.
     assert more["scores"] == [(2.0, 3.0), (1.0, 3.0), (4.0, 3.0)] and more["basis"] == ("seen", 2)
     assert set(more) == {"boxes", "scores", "basis", "n_ideas"} and more["n_ideas"] == 2
@@ -670,7 +725,7 @@ def test_other_ideas_join_the_views(monkeypatch):
 
 def test_when_no_other_ideas_are_tried(monkeypatch):
     outcome = [assessed(), assessed(False)]
-    assert with_ideas(monkeypatch, outcome, [idea()], _in_time=lambda: False)[0] is outcome
+    assert with_ideas(monkeypatch, outcome, [idea()], _in_time=lambda share: False)[0] is outcome
     # Sure boxes make valleys of their own.
     assert with_ideas(monkeypatch, outcome, [idea()], scorer="boxes")[0] is outcome
     unsure = [assessed(False)]
@@ -819,7 +874,7 @@ def test_what_other_views_tell_is_left_out():
     assert [one for one, *_ in asked] == [outcome[i] for i in (0, 2)]
     assert [name for *_, name in asked] == ["view 2", "view 3"]
     job.journal = Journal(None)
-    job._in_time = lambda: False
+    job._in_time = lambda share: False
     assert nested(job, outcome, {})[1] == []
 
 
@@ -927,7 +982,7 @@ def test_a_view_of_groups_within_groups(monkeypatch):
     chance("part", "few", "numbers", "scores", "seen", "within 0")
     (given, more) = made[0]
     assert given[:5] == ("part", job.plan, job.journal, job.progress, 2) and given[6] == "few"
-    assert given[5] == job._in_time
+    assert (given[5].func, given[5].args) == (job._in_time, (0.9,))
     assert more == {
         "scores": ["scores"], "numbers": "numbers", "basis": "seen", "where": "view 1 within 0",
     }  # fmt: skip

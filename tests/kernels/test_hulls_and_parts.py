@@ -9,6 +9,7 @@ from subscape.finders.density.graph import (
     highest_hill,
     highest_levels,
     hills_climbed,
+    nearest_of_few,
     shortest_tree,
     ties_spread,
 )
@@ -193,3 +194,23 @@ def test_rows_climb_to_the_top_that_steps_lead_to(digits):
         tops, parts = run(links, values)
         assert tops.tolist() == sorted(set(known))
         assert tops[parts].tolist() == known
+
+
+@pytest.mark.parametrize(("n", "d", "most"), [(2, 1, 1), (40, 1, 39), (90, 3, 12), (80, 6, 5)])
+def test_the_nearest_of_few_rows(n, d, most):
+    rng = np.random.default_rng(n)
+    table = rng.normal(size=(n, d))
+    apart = np.linalg.norm(table[:, None] - table, axis=2)
+    np.fill_diagonal(apart, np.inf)
+    for find in (nearest_of_few, nearest_of_few.reference):
+        distances, places = find(table, most)
+        np.testing.assert_array_equal(places, np.argsort(apart, axis=1)[:, :most])
+        np.testing.assert_allclose(distances, np.sort(apart, axis=1)[:, :most])
+
+
+def test_the_nearest_of_equal_rows_are_others():
+    for find in (nearest_of_few, nearest_of_few.reference):
+        distances, places = find(np.zeros((5, 2)), 4)
+        assert not distances.any()
+        assert not (places == np.arange(5)[:, None]).any()
+        assert all(len(set(row)) == 4 for row in places.tolist())

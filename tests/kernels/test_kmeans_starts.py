@@ -86,7 +86,7 @@ def test_twins_agree(seed):
         sums = np.zeros((4, 5, 3))
         sums[3, 4] = Z[30:].sum(axis=0)
         block = Z[20:50]
-        moved = run(block, block @ centres.T, centres, ends, chosen, 20, labels, counts, sums)
+        moved = run(block, centres @ block.T, centres, ends, chosen, 20, labels, counts, sums)
         results.append((moved, labels, counts, sums))
     for fast, slow in zip(*results, strict=True):
         np.testing.assert_allclose(fast, slow, atol=1e-12)
@@ -135,6 +135,16 @@ def test_along_lines_as_along_each_of_them():
     found = labels_along(Z, sizes, chances, 20)
     each = [kmeans_labels(Z[:, [j]], sizes, chances[j], 20) for j in range(3)]
     np.testing.assert_array_equal(found, np.concatenate(each))
+    np.testing.assert_array_equal(found, labels_along.reference(Z, sizes, chances, 20))
+
+
+def test_more_rows_than_are_compared_side_by_side():
+    rng = np.random.default_rng(5)
+    Z = rng.normal(size=(1100, 2)) + 4 * rng.integers(0, 2, (1100, 1))
+    sizes = np.array([2, 4], dtype=np.int64)
+    chances = rng.random((2, 4))
+    for labels, k, chance in zip(kmeans_labels(Z, sizes, chances, 9), sizes, chances, strict=True):
+        np.testing.assert_array_equal(labels, lloyd(Z, k, chance, 9))
 
 
 def test_rows_are_with_the_nearest_middle_at_the_end():

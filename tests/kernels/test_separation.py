@@ -9,7 +9,9 @@ from subscape.exploration.separation import (
     cloud_gains,
     group_means,
     likeliest_groups,
+    seen_apart,
     separations,
+    summed_gains,
     telling_directions,
 )
 
@@ -43,6 +45,26 @@ def test_twins_agree(seed, d):
     slow_gains = cloud_gains.reference(seen, labels, counts, means @ kept, dims, d)
     for one, other in zip(gains, slow_gains, strict=True):
         np.testing.assert_allclose(one, other, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gains_of_directions_are_added_up(seed):
+    rng = np.random.default_rng(seed)
+    dims = rng.integers(1, 5, 7)
+    told = rng.normal(size=dims.sum()) - 1.5
+    fast = summed_gains(told, dims)
+    np.testing.assert_allclose(fast, summed_gains.reference(told, dims), atol=1e-12)
+    parts = np.split(told + 0.5 * np.log(2 * np.pi * np.e), np.cumsum(dims)[:-1])
+    np.testing.assert_allclose(fast, [part[part > 0].sum() for part in parts], atol=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 3, 12])
+def test_rows_are_seen_where_groups_are_told_apart(d):
+    Y, labels = labellings(0, d=d)
+    for each in labels:
+        whole = separations(Y, each[None], 4)
+        assert whole.seen.shape[2] == whole.dims[0]
+        np.testing.assert_allclose(seen_apart(Y, each), whole.seen[0], atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -57,6 +57,7 @@ def kmeans_labels(Z: FloatArray, sizes: IndexArray, chances: FloatArray, rounds:
     return _settled(Z, sizes, chances, rounds)
 
 
+@compiled("_kmeans_starts")
 def labels_along(
     lines: FloatArray, sizes: IndexArray, chances: FloatArray, rounds: int
 ) -> IntArray:
@@ -79,7 +80,6 @@ def labels_along(
     >>> labels_along(lines, np.array([2]), np.array([[[0.0, 0.5]]] * 2), 10).tolist()
     [[0, 0, 0, 1, 1, 1], [0, 1, 0, 1, 0, 1]]
     """
-    sizes = np.ascontiguousarray(sizes, dtype=np.int64)
     return np.concatenate(
         [
             labels_on_line(column[:, 0], sizes, seed_rows(column, sizes, own), rounds)
@@ -132,10 +132,9 @@ def _step(
     """Put every row to its nearest centre, in all starts that move; say which of them did."""
     height = max(1, CELLS_AT_ONCE // len(centres))
     moved = np.zeros(len(moving), dtype=bool)
-    turned = np.ascontiguousarray(centres.T)
     for first in range(0, len(Z), height):
         block = Z[first : first + height]
-        moved |= move_rows(block, block @ turned, centres, ends, moving, first, *groups)
+        moved |= move_rows(block, centres @ block.T, centres, ends, moving, first, *groups)
     return moved
 
 
@@ -176,8 +175,8 @@ def move_rows(
     Parameters
     ----------
     block : array of shape (h, d)
-    products : array of shape (h, q)
-        Of the rows with the centres of all these starts.
+    products : array of shape (q, h)
+        Of the centres of all these starts with the rows.
     centres : array of shape (q, d)
     ends : int64 array of shape (a,)
         Where the centres of each start end among the q.
@@ -187,11 +186,11 @@ def move_rows(
         The first row of the block.
     """
     moved = np.zeros(len(starts), dtype=bool)
-    away = 0.5 * np.square(centres).sum(axis=1) - products
+    away = 0.5 * np.square(centres).sum(axis=1)[:, None] - products
     here = slice(first, first + len(block))
     for place, start in enumerate(starts):
         begin = ends[place - 1] if place else 0
-        now = away[:, begin : ends[place]].argmin(axis=1)
+        now = away[begin : ends[place]].argmin(axis=0)
         before = labels[start, here]
         changed = np.flatnonzero(now != before)
         moved[place] = len(changed) > 0

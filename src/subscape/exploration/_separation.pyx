@@ -7,6 +7,7 @@ from libc.math cimport fabs, log, log1p, sqrt
 #: As in separation.py.
 cdef double FLOOR = 0.02 * 0.02
 cdef double LARGEST = 1 - 1e-6
+cdef double NORMAL = 0.5 * float(np.log(2 * np.pi * np.e))
 cdef double SLICED = 0.5 * np.log(2 * np.pi * np.e / 12)
 
 
@@ -200,3 +201,14 @@ def along_directions(
                     out[line, i] = seen[a, i, j] / spread
                 line += 1
     return samples
+
+
+def summed_gains(const double[:] told, const Py_ssize_t[:] dims):
+    cdef Py_ssize_t a, j, line = 0
+    gained = np.zeros(dims.shape[0])
+    cdef double[::1] gain = gained
+    for a in range(dims.shape[0]):
+        for j in range(dims[a]):
+            gain[a] += max(told[line] + NORMAL, 0.0)
+            line += 1
+    return gained

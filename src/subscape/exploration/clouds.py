@@ -107,10 +107,8 @@ def search_clouds(
     lines, line_sizes = _along_lines(Z, rng)
     labels = np.vstack([labels, lines, *_middles(Z)])
     sizes = np.concatenate([sizes, line_sizes, [2] * len(MIDDLES)])
-    judged = separations(scorer.Y, labels, int(sizes.max()))
-    starts = np.unique(
-        [*_best_of_each(judged.score, sizes), *_best_of_each(judged.normal_score, sizes)]
-    )
+    judged, judged_normal = _scores(scorer, labels, sizes)
+    starts = np.unique([*_best_of_each(judged, sizes), *_best_of_each(judged_normal, sizes)])
     climbed, score, normal_score = uphill(scorer, labels[starts])
     # Starts that end in the same groups are one: between them, rounding would choose.
     ends = {canonical(each).tobytes(): place for place, each in enumerate(climbed)}
@@ -120,10 +118,26 @@ def search_clouds(
     merged = np.array([_without_slices(scorer, climbed[place]) for place in sorted(best)])
     again = separations(scorer.Y, merged, int(merged.max()) + 1)
     everything = np.vstack([climbed, merged, labels])
-    scores = np.concatenate([score, again.score, judged.score])
-    normal_scores = np.concatenate([normal_score, again.normal_score, judged.normal_score])
+    scores = np.concatenate([score, again.score, judged])
+    normal_scores = np.concatenate([normal_score, again.normal_score, judged_normal])
     order = np.argsort(-scores, kind="stable")
     return Clouds(everything[order], float(scores.max()), float(normal_scores.max()))
+
+
+def _scores(
+    scorer: GroupingScorer, labels: IntArray, sizes: IndexArray
+) -> tuple[FloatArray, FloatArray]:
+    """Scores over one hump and over one normal distribution.
+
+    Few clusters are told apart in few directions, which are found among as many: those of many
+    clusters are looked for by themselves.
+    """
+    scores = np.empty((2, len(labels)))
+    for part in (sizes <= max(ALONG), sizes > max(ALONG)):
+        if part.any():
+            found = separations(scorer.Y, labels[part], int(sizes[part].max()))
+            scores[:, part] = found.score, found.normal_score
+    return scores[0], scores[1]
 
 
 def _without_slices(scorer: GroupingScorer, labels: IntArray) -> IntArray:

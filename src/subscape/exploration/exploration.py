@@ -6,6 +6,7 @@ import os
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from subscape.core.checks import check_n_jobs
 from subscape.core.errors import SubscapeError
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.leftovers import remove_leftovers
+from subscape.parallel.distributed import active_client
 from subscape.parallel.seeds import seed_sequence
 from subscape.parallel.threads import one_thread
 from subscape.runs.store import Run, RunStore, Task, run_all
@@ -78,9 +80,13 @@ from .steadiness import replace_unstable_views
 from .study import Study, as_table
 from .views import Consensus, consensus_of, group, ranked
 
-#: Of the time allowed, this share may go by before a further rung is admitted; the rest is for
-#: tests against chance and on samples.
+#: Of the time allowed, this share may go by before further runs are admitted; the rest is for
+#: tests against chance, on samples, and by other ideas of a group, each up to such a share.
 SEARCH_SHARE = 0.5
+CHANCE_SHARE = 0.75
+LAST_SHARE = 0.9
+#: Runs between two looks at the clock; always this many are made.
+AT_ONCE = 4
 #: Views that are taken out of the table per round, to look for others in what is left.
 ROOTS = 3
 #: Runs per view, of different finders, that are repeated on samples.
@@ -89,6 +95,9 @@ FINDERS_PER_VIEW = 2
 MOST_NESTED = {"quick": 1, "normal": 3, "thorough": 12}
 #: Ideas of a group, as they are called while they are looked for.
 WORDS = {"classes": "classes in levels", "shapes": "groups of any shape"}
+#: Where all cores may be used, tables of fewer cells are searched in this process for so long.
+FEW_CELLS = 20_000
+SECONDS_ALONE = 3.0
 #: Candidates whose rows are put where they are described best.
 MOST_CLIMBED = 12
 
@@ -140,7 +149,8 @@ def explore(
     resume : bool, default=False
         Go on with the exploration in ``folder``; its plan must be the same.
     n_jobs : int, optional
-        Parallel processes (joblib). The study doesn't depend on it.
+        Parallel processes (joblib). The study doesn't depend on it. With -1 as many as there are
+        cores, but none while a small table is done in a few seconds without.
     random_state : int, default=0
         Seed; the same seed gives the same study.
     progress : callable, bool or None
@@ -275,6 +285,8 @@ class Exploration:
         self._comparing: GroupingScorer | None = None
         self._reached: NullScores | None = None
         self.ideas: list[str] = []
+        #: How often it was asked whether there is time for more runs.
+        self._asked = 0
         self._on_update = on_update
         #: What a provisional study still lacks.
         self.to_come = ""
@@ -416,8 +428,8 @@ class Exploration:
             self.plan,
             self.journal,
             self.progress,
-            self.n_jobs,
-            self._in_time,
+            self._jobs,
+            partial(self._in_time, CHANCE_SHARE),
             few_valued,
             boxes=self.scorer is self.scorers.boxes,
             scores=[(view.score, view.normal_score) for view in [*views, *_clearest(found)]],
@@ -549,7 +561,7 @@ class Exploration:
 
     def _with_ideas(self, outcome: list[AssessedView], chance: NullMaxima) -> list[AssessedView]:
         """The views among those of other ideas of a group: classes in levels, and shapes."""
-        if not self.journal.decide("other ideas", self._in_time):
+        if not self.journal.decide("other ideas", partial(self._in_time, LAST_SHARE)):
             return outcome
         if self.scorer is self.scorers.boxes and any(
             one.p_value <= SIGNIFICANCE_LEVEL for one in outcome
@@ -590,7 +602,8 @@ class Exploration:
         for place, one in enumerate(sure[: MOST_NESTED[self.plan.effort]]):
             if one.idea is not None and one.idea.idea == "classes":
                 continue
-            if not self.journal.decide(f"groups within view {place + 1}", self._in_time):
+            in_time = partial(self._in_time, LAST_SHARE)
+            if not self.journal.decide(f"groups within view {place + 1}", in_time):
                 break
             others = [each.view.basis for each in sure if each is not one]
             others += [self.scorer(labels[self.rows]).basis for labels in self.given.values()]
@@ -645,8 +658,9 @@ class Exploration:
             which: str,
         ) -> NullMaxima:
             return chance_maxima(
-                part, self.plan, self.journal, self.progress, self.n_jobs, self._in_time, few,
-                scores=[scores], numbers=numbers, basis=seen, where=f"{name} {which}",
+                part, self.plan, self.journal, self.progress, self._jobs,
+                partial(self._in_time, LAST_SHARE), few, scores=[scores], numbers=numbers,
+                basis=seen, where=f"{name} {which}",
             )  # fmt: skip
 
         shape = one.idea is not None and one.idea.idea == "shapes" and one.view.basis.shape[1] > 1
@@ -781,8 +795,8 @@ class Exploration:
         )
 
     def _perform(self, name: str, tasks: Sequence[Task]) -> None:
-        runs = self._run(name, tasks)
-        for task, run in zip(tasks, runs, strict=True):
+        runs = self._run(name, tasks, SEARCH_SHARE)
+        for task, run in zip(tasks, runs, strict=self.time is None):
             self.tasks.setdefault(run.id, task)
         self.runs += runs
         found = groupings(self.runs)
@@ -790,8 +804,34 @@ class Exploration:
         self.candidates = scored(found, self.scorer)
         self.progress.views = len(self._known[2])
 
-    def _run(self, name: str, tasks: Sequence[Task]) -> list[Run]:
-        return run_all(tasks, self.store, self.n_jobs, self.progress.rung(name))
+    def _run(self, name: str, tasks: Sequence[Task], share: float = LAST_SHARE) -> list[Run]:
+        """The runs of all tasks, or of as many as are begun before such a share of the time."""
+        if self.time is None:
+            return run_all(tasks, self.store, self._jobs, self.progress.rung(name))
+        runs: list[Run] = []
+        for first in range(0, len(tasks), AT_ONCE):
+            if first and not self._goes_on(name, share):
+                break
+            part = tasks[first : first + AT_ONCE]
+            runs += run_all(part, self.store, self._jobs, self.progress.rung(name))
+        return runs
+
+    def _goes_on(self, name: str, share: float) -> bool:
+        """Whether there is time for more runs; each time that is asked it is another decision."""
+        self._asked += 1
+        decision = f"more runs of {name} ({self._asked})"
+        return bool(self.journal.decide(decision, partial(self._in_time, share)))
+
+    @property
+    def _jobs(self) -> int | None:
+        """As many jobs as were asked for; of "as many as there are", one as long as it is enough.
+
+        To start processes takes longer than most explorations of a small table.
+        """
+        few = self.X.size < FEW_CELLS and clock.monotonic() - self.began < SECONDS_ALONE
+        if self.n_jobs is not None and self.n_jobs < 0 and few and active_client() is None:
+            return 1
+        return self.n_jobs
 
     def _admitted(self, name: str) -> bool:
         return bool(self.journal.decide(f"admit {name}", lambda: self._in_time(SEARCH_SHARE)))
@@ -857,14 +897,18 @@ class Exploration:
             [task for task, _ in best], len(self.X), self.plan.effort, self.plan.seed
         )
         samples: list[list[Run]] = [[] for _ in repeated]
-        for (_, theirs), tasks in zip(best, zip(*repeated, strict=True), strict=True):
+        for place, (_, theirs) in enumerate(best):
+            if place and self.time is not None and not self._goes_on("samples", LAST_SHARE):
+                break
             # Another finder is asked on the samples on which a view did not come back.
             missing = [
                 s for s, runs in enumerate(samples) if not all(came_back(v, runs) for v in theirs)
             ]
-            runs = self._run("samples", [tasks[s] for s in missing]) if missing else []
-            for s, run in zip(missing, runs, strict=True):
+            runs = self._run("samples", [repeated[s][place] for s in missing]) if missing else []
+            for s, run in zip(missing, runs, strict=self.time is None):
                 samples[s].append(run)
+        # The first ones are the halves; where time ran out, the last ones were not searched.
+        samples = [runs for s, runs in enumerate(samples) if runs or s < 2 or not best]
         return [view_stability(view, samples, self.Z) for view in views]
 
     def _keep(self, study: Study) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -152,6 +153,34 @@ def separations(Y: FloatArray, labels: IntArray, n_groups: int) -> Separations:
     """
     n, d = Y.shape
     labels = np.ascontiguousarray(labels, dtype=np.int64)
+    counts, means, vectors, ratios, dims = _told_apart(Y, labels, n_groups)
+    seen = Y @ vectors
+    over_normal, entropy, overall, centres, spreads = cloud_gains(
+        seen, labels, counts, means @ vectors, dims, d
+    )
+    # Of a single group nothing is told.
+    humped = np.where(entropy > 0, over_normal - _hump_gain(seen, overall, dims), 0.0)
+    return Separations(
+        humped, over_normal, entropy, dims, vectors, ratios, seen, centres, spreads, counts / n
+    )
+
+
+def seen_apart(Y: FloatArray, labels: IntArray) -> FloatArray:
+    """The rows of a white table along the directions that tell groups apart.
+
+    >>> Y, _ = whitened(np.repeat([[0.0, 1.0], [0.0, -1.0]], 5, axis=0))
+    >>> seen_apart(Y, np.repeat([0, 1], 5)).shape
+    (10, 1)
+    """
+    labels = np.ascontiguousarray(labels, dtype=np.int64)[None]
+    return np.asarray(Y @ _told_apart(Y, labels, int(labels.max()) + 1)[2][0])
+
+
+def _told_apart(
+    Y: FloatArray, labels: IntArray, n_groups: int
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IndexArray]:
+    """Rows and means of the groups, and the directions that tell them apart."""
+    n, d = Y.shape
     counts, means = group_means(Y, labels, n_groups)
     weighted = np.sqrt(counts / n)[..., None] * means
     turned = weighted.transpose(0, 2, 1)
@@ -159,16 +188,7 @@ def separations(Y: FloatArray, labels: IntArray, n_groups: int) -> Separations:
     explained, vectors = np.linalg.eigh(weighted @ turned if few else turned @ weighted)
     # Of a product of the smaller side the vectors are those of the larger one, once it is met.
     vectors = turned @ vectors if few else vectors
-    vectors, ratios, dims = telling_directions(explained, vectors, counts, n)
-    seen = Y @ vectors
-    over_normal, entropy, overall, centres, spreads = cloud_gains(
-        seen, labels, counts, means @ vectors, dims, d
-    )
-    present = (counts > 0).sum(axis=1)
-    humped = np.where(present > 1, over_normal - _hump_gain(seen, overall, dims), 0.0)
-    return Separations(
-        humped, over_normal, entropy, dims, vectors, ratios, seen, centres, spreads, counts / n
-    )
+    return counts, means, *telling_directions(explained, vectors, counts, n)
 
 
 @compiled("_separation")
@@ -315,9 +335,19 @@ def _hump_gain(seen: FloatArray, overall: FloatArray, dims: IndexArray) -> Float
     samples = along_directions(seen, overall, dims)
     samples.sort(axis=1)
     n = seen.shape[1]
-    told = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, 0.5 * float(np.log(n)))
+    told = hump_log_likelihood(samples, rows_per_block(n), SMALLEST_SPREAD, 0.5 * math.log(n))
+    return summed_gains(told, dims)
+
+
+@compiled("_separation")
+def summed_gains(told: FloatArray, dims: IndexArray) -> FloatArray:
+    """What the directions of each labelling tell more than a normal distribution, added up.
+
+    >>> summed_gains(np.array([-NORMAL, 1 - NORMAL, -2.0]), np.array([2, 1]))
+    array([1., 0.])
+    """
     ends = np.cumsum(dims)
-    return np.add.reduceat(np.maximum(told + NORMAL, 0.0), ends - dims)
+    return np.asarray(np.add.reduceat(np.maximum(told + NORMAL, 0.0), ends - dims))
 
 
 @compiled("_separation")

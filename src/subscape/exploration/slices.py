@@ -10,7 +10,7 @@ import numpy as np
 from subscape.core.types import FloatArray, IntArray
 from subscape.validation.hump_likelihood import NORMAL, description_length, merged_groups
 
-from .separation import SMALLEST_SPREAD, GroupingScorer, in_earnest, separations
+from .separation import SMALLEST_SPREAD, GroupingScorer, in_earnest, seen_apart
 
 #: Clusters next to one, by distance of their centres, that it may be a slice of.
 NEIGHBOURS = 4
@@ -60,7 +60,7 @@ def _merged_once(scorer: GroupingScorer, labels: IntArray) -> IntArray:
     n_groups = int(labels.max()) + 1
     if n_groups < 3:
         return labels
-    seen = separations(scorer.Y, labels[None], n_groups).seen[0]
+    seen = seen_apart(scorer.Y, labels)
     merged = merged_groups(np.ascontiguousarray(seen), labels, NEIGHBOURS, SMALLEST_SPREAD)
     return labels if int(merged.max()) + 1 == n_groups else merged
 
@@ -93,7 +93,7 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
     pairs = {(name, other): one for one, k, other in every if 1 < k < n_clusters}
     todo = {pair: one for pair, one in pairs.items() if pair not in known}
     if todo and not any(known.get(pair, False) for pair in pairs):
-        seen = separations(scorer.Y, groups[None], int(groups.max()) + 1).seen[0]
+        seen = seen_apart(scorer.Y, groups)
         own = _length(seen, groups)
         for pair, one in todo.items():
             known[pair] = (

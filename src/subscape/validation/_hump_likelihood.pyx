@@ -4,6 +4,12 @@
 import numpy as np
 from libc.math cimport INFINITY, M_E, M_PI, NAN, fabs, log, nearbyint, sqrt
 
+#: Products of more are those of BLAS, and more values are sorted by NumPy: fewer take less time
+#: than to ask for it.
+cdef enum:
+    MUCH = 20_000
+    FEW = 32
+
 
 def hump_log_likelihood(const double[:, :] values, Py_ssize_t n_block, double least_width,
                         double price=0.0):
@@ -70,6 +76,18 @@ cdef Py_ssize_t _push(
     return top + 1
 
 
+cdef class _Space:
+    """Where the description of a group is worked out: made once for the groups of a table."""
+
+    cdef double[:, ::1] told, pools, products, axes
+
+    def __init__(self, Py_ssize_t n, Py_ssize_t d):
+        self.told = np.empty((2, 2 * d))
+        self.pools = np.empty((6, n // 2 + 2))
+        self.products = np.empty((d, d))
+        self.axes = np.empty((d, d))
+
+
 def description_length(const double[:, :] values, double least_spread):
     cdef Py_ssize_t n = values.shape[0], d = values.shape[1], i, j
     lines = np.empty(((2 if d > 1 and n > d else 1) * d, n))
@@ -77,28 +95,26 @@ def description_length(const double[:, :] values, double least_spread):
     for j in range(d):
         for i in range(n):
             rows[j, i] = values[i, j]
-    return _length(lines, d, least_spread)
+    return _length(lines, rows, d, least_spread, _Space(n, d))
 
 
-cdef double _length(lines, Py_ssize_t d, double least_spread) except? -1:
+cdef double _length(
+    lines, double[:, ::1] rows, Py_ssize_t d, double least_spread, _Space space
+) except? -1:
     """Nats of one group, whose columns are the first lines; all are overwritten."""
     # Direction by direction, because each is sorted: the columns, then the principal directions.
-    cdef double[:, ::1] rows = lines
-    cdef Py_ssize_t n = rows.shape[1]
+    cdef Py_ssize_t n = rows.shape[1], m = rows.shape[0]
     cdef Py_ssize_t n_block = <Py_ssize_t> nearbyint(sqrt(<double> n) / 2)
     cdef Py_ssize_t i, j, k, n_blocks
-    cdef bint turns = rows.shape[0] > d
-    cdef double mean, largest, share, along, turned
+    cdef double mean, along, turned
+    cdef const double[:, ::1] multiplied
     if n_block < 2:
         n_block = 2
     n_blocks = n // n_block
     if n_blocks < 1:
         n_blocks = 1
-    cdef double[:, ::1] told = np.empty((2, rows.shape[0]))
-    cdef double[::1] spreads = told[0]
-    cdef double[::1] normal = told[1]
-    cdef double[:, ::1] w = np.empty((6, n_blocks + 1))
-    cdef double[:, ::1] products, axes
+    cdef double[::1] spreads = space.told[0]
+    cdef double[::1] normal = space.told[1]
     with nogil:
         for j in range(d):
             mean = 0.0
@@ -107,35 +123,76 @@ cdef double _length(lines, Py_ssize_t d, double least_spread) except? -1:
             mean /= n
             for i in range(n):
                 rows[j, i] -= mean
-    if turns:
-        products = lines[:d] @ lines[:d].T
-        axes = np.eye(d)
+    if m > d:
+        if n * d * d > MUCH:
+            multiplied = lines[:d] @ lines[:d].T
+            space.products[:, :] = multiplied
+        else:
+            _multiply(rows, space.products)
         with nogil:
-            _turn(products, axes)
-            for k in range(d):
-                largest = 0.0
-                for j in range(d):
-                    if fabs(axes[j, k]) > fabs(largest):
-                        largest = axes[j, k]
-                for i in range(n):
-                    rows[d + k, i] = 0.0
-                for j in range(d):
-                    share = axes[j, k] if largest >= 0 else -axes[j, k]
-                    for i in range(n):
-                        rows[d + k, i] += share * rows[j, i]
+            _turn(space.products, space.axes)
+            _along_axes(rows, space.axes)
     with nogil:
-        for j in range(rows.shape[0]):
+        for j in range(m):
             spreads[j] = _scale(&rows[j, 0], n, least_spread, &normal[j])
-    lines.sort(axis=1)
+        if n <= FEW:
+            for j in range(m):
+                _sort(&rows[j, 0], n)
+    if n > FEW:
+        lines.sort(axis=1)
     with nogil:
-        along = _told(rows[:d], n_block, n_blocks, least_spread, spreads[:d], normal[:d], w)
+        along = _told(rows[:d], n_block, n_blocks, least_spread, spreads[:d], normal[:d],
+                      space.pools)
         along += _price(n) * 2 * d
-        if turns:
-            turned = _told(rows[d:], n_block, n_blocks, least_spread, spreads[d:], normal[d:], w)
+        if m > d:
+            turned = _told(rows[d:], n_block, n_blocks, least_spread, spreads[d:], normal[d:],
+                           space.pools)
             turned += _price(n) * (2 * d + d * (d - 1) // 2)
             if turned < along:
                 along = turned
     return along
+
+
+cdef void _multiply(double[:, ::1] rows, double[:, ::1] products) noexcept nogil:
+    """Products of the first lines with each other."""
+    cdef Py_ssize_t n = rows.shape[1], i, j, k
+    cdef double total
+    for j in range(products.shape[0]):
+        for k in range(j + 1):
+            total = 0.0
+            for i in range(n):
+                total += rows[j, i] * rows[k, i]
+            products[j, k] = products[k, j] = total
+
+
+cdef void _along_axes(double[:, ::1] rows, double[:, ::1] axes) noexcept nogil:
+    """The first lines along the axes, which point where their largest part is positive."""
+    cdef Py_ssize_t n = rows.shape[1], d = axes.shape[0], i, j, k
+    cdef double largest, share
+    for k in range(d):
+        largest = 0.0
+        for j in range(d):
+            if fabs(axes[j, k]) > fabs(largest):
+                largest = axes[j, k]
+        for i in range(n):
+            rows[d + k, i] = 0.0
+        for j in range(d):
+            share = axes[j, k] if largest >= 0 else -axes[j, k]
+            for i in range(n):
+                rows[d + k, i] += share * rows[j, i]
+
+
+cdef void _sort(double* values, Py_ssize_t n) noexcept nogil:
+    """Sort a few values, by insertion."""
+    cdef Py_ssize_t i, j
+    cdef double value
+    for i in range(1, n):
+        value = values[i]
+        j = i
+        while j > 0 and values[j - 1] > value:
+            values[j] = values[j - 1]
+            j -= 1
+        values[j] = value
 
 
 def merged_groups(
@@ -156,6 +213,7 @@ def merged_groups(
     cdef double[::1] cost = np.empty(n_groups), reach = np.empty(n_groups)
     cdef double[:, ::1] saved = np.full((n_groups, n_groups), np.nan)
     cdef double[:, ::1] together = np.empty((n_groups, n_groups))
+    cdef _Space space = _Space(n, d)
     size[:] = 0
     for row in range(n):
         k = labels[row]
@@ -170,7 +228,8 @@ def merged_groups(
         if size[k] == 0:
             n_left -= 1
             continue
-        cost[k] = _joint_length(values, following, first[k], -1, size[k], 0, least_spread)
+        cost[k] = _joint_length(values, following, first[k], -1, size[k], 0, least_spread,
+                                space)
         _moments(values, following, first[k], size[k], centres[k], spreads[k])
     while n_left > 2:
         for i in range(n_groups):
@@ -201,7 +260,7 @@ def merged_groups(
                 if saved[k, other] != saved[k, other]:
                     together[k, other] = _joint_length(
                         values, following, first[k], first[other], size[k], size[other],
-                        least_spread,
+                        least_spread, space,
                     )
                     saved[k, other] = (
                         cost[k] + cost[other] + _parted(size[k], size[other], n)
@@ -240,7 +299,7 @@ def merged_groups(
 
 cdef double _joint_length(
     const double[:, ::1] values, const Py_ssize_t[::1] following, Py_ssize_t one,
-    Py_ssize_t other, Py_ssize_t n_one, Py_ssize_t n_other, double least_spread
+    Py_ssize_t other, Py_ssize_t n_one, Py_ssize_t n_other, double least_spread, _Space space
 ) except? -1:
     """Nats of the rows of one chain or of two."""
     cdef Py_ssize_t d = values.shape[1], n = n_one + n_other, i = 0, j, row = one
@@ -252,7 +311,7 @@ cdef double _joint_length(
         for j in range(d):
             rows[j, i] = values[row, j]
         row = following[row]
-    return _length(lines, d, least_spread)
+    return _length(lines, rows, d, least_spread, space)
 
 
 cdef void _moments(
@@ -329,6 +388,9 @@ cdef void _turn(double[:, ::1] a, double[:, ::1] axes) noexcept nogil:
     """Eigenvectors of a symmetric matrix by Jacobi's rotations; the matrix is overwritten."""
     cdef Py_ssize_t d = a.shape[0], sweep, p, q, i
     cdef double off, size, theta, t, c, s, x, y
+    for p in range(d):
+        for q in range(d):
+            axes[p, q] = 1.0 if p == q else 0.0
     for sweep in range(30):
         off = 0.0
         size = 0.0

@@ -260,9 +260,10 @@ def dithered(columns: FloatArray) -> FloatArray:
     places: FloatArray | None = None
     spread = columns
     for j in range(columns.shape[1]):
+        ordered = np.sort(columns[:, j])
+        if not 1 < 1 + int((ordered[1:] > ordered[:-1]).sum()) <= MOST_DISTINCT * len(columns):
+            continue  # mostly, and known for less than which values there are
         values, which = np.unique(columns[:, j], return_inverse=True)
-        if not 1 < len(values) <= MOST_DISTINCT * len(columns):
-            continue
         if places is None:
             places = np.random.default_rng(0).random(columns.shape)
             spread = columns.copy()

@@ -2,7 +2,7 @@
 """Compiled twin of graph.py: rows joined one link after the other."""
 
 import numpy as np
-from libc.math cimport INFINITY
+from libc.math cimport INFINITY, sqrt
 
 
 def distinct_links(
@@ -239,3 +239,47 @@ def ties_spread(const double[:] column, const double[:] ordered, const double[:]
             else:
                 out[i] = column[i]
     return spread
+
+
+def nearest_of_few(const double[:, :] table, Py_ssize_t most):
+    cdef Py_ssize_t n = table.shape[0], d = table.shape[1], i, j, c, place, held
+    cdef double z, at
+    sizes = np.empty((n, most))
+    rows = np.empty((n, most), dtype=np.intp)
+    cdef double[:, ::1] distances = sizes
+    cdef Py_ssize_t[:, ::1] places = rows
+    # Column by column, so that the rows are measured side by side.
+    cdef const double[:, ::1] columns = np.ascontiguousarray(np.asarray(table).T)
+    cdef double[::1] apart = np.empty(n)
+    cdef double* away = &apart[0]
+    cdef const double* column
+    cdef double* near
+    cdef Py_ssize_t* row
+    with nogil:
+        for i in range(n):
+            for j in range(n):
+                away[j] = 0.0
+            for c in range(d):
+                column = &columns[c, 0]
+                at = columns[c, i]
+                for j in range(n):
+                    z = column[j] - at
+                    away[j] += z * z
+            near = &distances[i, 0]
+            row = &places[i, 0]
+            held = 0
+            for j in range(n):
+                if j == i or (held == most and away[j] >= near[most - 1]):
+                    continue
+                place = held if held < most else most - 1
+                while place > 0 and near[place - 1] > away[j]:
+                    near[place] = near[place - 1]
+                    row[place] = row[place - 1]
+                    place -= 1
+                near[place] = away[j]
+                row[place] = j
+                if held < most:
+                    held += 1
+            for place in range(most):
+                near[place] = sqrt(near[place])
+    return sizes, rows

@@ -18,7 +18,7 @@ from scipy.stats import binom
 
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 
-from .graph import shortest_tree
+from .graph import connected_parts, shortest_tree
 
 #: Distances are to at least the neighbour of this rank, so that no chain of single rows is a link
 #: (as min_samples of HDBSCAN).
@@ -109,7 +109,7 @@ def widest_gap(points: ArrayLike, most_nats: float = np.inf) -> Gap:
     best, highest = nothing, 0.0
     for height in _splits(ends, lengths, n, fewest)[:40]:
         inside = lengths < height
-        labels = _components(ends[inside], n)
+        labels = connected_parts(ends[inside], n)[1]
         sizes = np.bincount(labels)
         number = np.full(len(sizes), -1, dtype=np.int64)
         large = np.flatnonzero(sizes >= fewest)
@@ -309,11 +309,3 @@ def _splits(ends: IndexArray, lengths: FloatArray, n: int, fewest: float) -> lis
         root[b] = a
         size[a] += size[b]
     return heights[::-1]
-
-
-def _components(ends: IndexArray, n: int) -> IndexArray:
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(ends)), (ends[:, 0], ends[:, 1])), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.intp)

@@ -32,6 +32,8 @@ MOST_TREE_DIMS = 12
 MOST_BRUTE_ROWS = 700
 #: In so few dimensions a tree is always quicker.
 FEW_DIMS = 3
+#: So many rows are compared each with all others, where that is compiled.
+MOST_COMPARED_ROWS = 2000
 #: Distances held at a time.
 BLOCK = 4_000_000
 #: Parts that nothing links are linked where they are less than so many times as far apart as at
@@ -252,12 +254,34 @@ def nearest(table: FloatArray, most: int) -> tuple[FloatArray, IndexArray]:
     array([1, 0, 1])
     """
     n, dims = table.shape
-    if dims <= FEW_DIMS or (n > MOST_BRUTE_ROWS and dims <= MOST_TREE_DIMS):
-        distances, places = cKDTree(table).query(table, k=most + 1)
-        # The row itself comes first, or later among equal rows, or not at all.
-        own = places == np.arange(n)[:, None]
-        own[~own.any(axis=1), -1] = True
-        return distances[~own].reshape(n, most), places[~own].reshape(n, most)
+    if n <= MOST_COMPARED_ROWS and dims <= MOST_TREE_DIMS:
+        return nearest_of_few(table, most)
+    return _by_tree(table, most) if dims <= MOST_TREE_DIMS else _by_products(table, most)
+
+
+@compiled("_graph")
+def nearest_of_few(table: FloatArray, most: int) -> tuple[FloatArray, IndexArray]:
+    """The same of so few rows that each may be compared with all others.
+
+    >>> nearest_of_few(np.array([[0.0], [1.0], [3.0]]), 2)[0].tolist()
+    [[1.0, 3.0], [1.0, 2.0], [2.0, 3.0]]
+    """
+    n, dims = table.shape
+    by_tree = dims <= FEW_DIMS or n > MOST_BRUTE_ROWS
+    return _by_tree(table, most) if by_tree else _by_products(table, most)
+
+
+def _by_tree(table: FloatArray, most: int) -> tuple[FloatArray, IndexArray]:
+    n = len(table)
+    distances, places = cKDTree(table).query(table, k=most + 1)
+    # The row itself comes first, or later among equal rows, or not at all.
+    own = places == np.arange(n)[:, None]
+    own[~own.any(axis=1), -1] = True
+    return distances[~own].reshape(n, most), places[~own].reshape(n, most)
+
+
+def _by_products(table: FloatArray, most: int) -> tuple[FloatArray, IndexArray]:
+    n = len(table)
     squares = np.square(table).sum(axis=1)
     distances, places = np.empty((n, most)), np.empty((n, most), np.intp)
     step = max(1, BLOCK // n)
