@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import operator
+
 import dask
 import numpy as np
 import pytest
@@ -20,7 +23,8 @@ from subscape.parallel.distributed import Carried
         ([5, 5], 4, 1, [0, 8, 10]), ([4, 4], 4, 1, [0, 4, 8]), ([1, 1, 1, 1], 4, 1, [0, 4]),
         ([10], 3, 1, [0, 10]), ([3, 3, 3], 1, 1, [0, 3, 6, 9]), ([2, 7, 1], 4, 1, [0, 4, 10]),
         # Of about eight rows each: the borders nearest to 8 and 16.
-        ([3] * 8, 1, 8, [0, 9, 15, 24]), ([4] * 4, 2, 100, [0, 16]), ([4] * 4, 4, 4, [0, 4, 8, 12, 16]),
+        ([3] * 8, 1, 8, [0, 9, 15, 24]), ([4] * 4, 2, 100, [0, 16]),
+        ([4] * 4, 4, 4, [0, 4, 8, 12, 16]),
         ([6] * 4, 2, 9, [0, 12, 18, 24]),
     ],
 )  # fmt: skip
@@ -93,7 +97,7 @@ def test_every_block_is_visited_with_its_rows():
     assert outcome.parts == [3, 3, 1]
     assert [place for _, place, _ in seen] == [slice(6, 9), slice(9, 12), slice(12, 13)]
     assert [values for *_, values in seen] == [[0, 1, 2], [3, 4, 5], [6]]
-    assert sum((block for block, *_ in seen), []) == X[:7].tolist()
+    assert functools.reduce(operator.iadd, (block for block, *_ in seen), []) == X[:7].tolist()
 
 
 def test_blocks_that_are_asked_for():
@@ -178,7 +182,7 @@ def test_a_worker_without_memory_names_the_rows():
         passes._visited(how, 20, 30, 1, X)
 
 
-# -- all of it, by the tasks that a cluster would be sent --------------------------------------------
+# -- all of it, by the tasks that a cluster would be sent ------------------------------------------
 
 
 class Client:
