@@ -116,6 +116,26 @@ def test_the_fastest_tests_are_kept(calls, tmp_path, monkeypatch):
     assert kept["called"] == {"core/x.py:f": [1], "core/x.py:g": [2], "core/y.py:f": [2]}
 
 
+def test_tests_named_like_the_module_come_first_and_are_kept(tmp_path, monkeypatch):
+    names = ["tests/a.py::quick", "tests/core/test_x_more.py::own", "tests/core/test_y.py::other",
+             "tests/golden/test_golden.py::g", "tests/core/test_x.py::slow"]  # fmt: skip
+    content = {"tests": names, "seconds": [0.01, 0.4, 0.2, 0.3, 0.9],
+               "called": {"core/x.py:f": [0, 1, 2, 3, 4]}}  # fmt: skip
+    path, output = tmp_path / "calls.json", tmp_path / "kept.json"
+    path.write_text(json.dumps(content))
+    asked = Calls([path]).tests(Mutant("core/x.py", "f", 1, 0, 1, "", "", ""))
+    # Its own quick ones, other quick ones, the golden record, all others.
+    assert asked == [names[1], names[0], names[3], names[2], names[4]]
+    monkeypatch.setattr("sys.argv", ["called.py", str(path), "--most", "1", "-o", str(output)])
+    called.main()
+    assert set(json.loads(output.read_text())["tests"]) == {names[0], names[1], names[4]}
+    for file, module, is_about in (
+        ("tests/core/test_x.py", "core/x.py", True), ("tests/core/test_x.py", "files/x.py", False),
+        ("tests/core/x.py", "core/x.py", False), ("tests/core/test_y.py", "core/x.py", False),
+    ):  # fmt: skip
+        assert called.is_about(file, module) is is_about
+
+
 def test_a_few_of_each_kind_come_first():
     names = [*(f"t.py::a[{i}]" for i in range(7)), "t.py::b"]
     seconds = dict.fromkeys(names, 0.1) | {"t.py::b": 0.3}
@@ -149,6 +169,21 @@ def test_what_the_golden_record_calls_is_noted():
     ((test, seconds),) = noted.seconds.items()
     assert test == "tests/golden/test_golden.py::test_same_as_recorded[core]" and seconds > 0
     assert noted.tests["core/clustering.py:SubspaceClustering.__init__"] == {test}
+
+
+def test_tests_that_are_gone_are_not_asked(monkeypatch, calls):
+    """Also where new ones are not looked for: pytest would name them, and that notices nothing."""
+    house = mutants.House.__new__(mutants.House)
+    house.root, house.calls = mutants.ROOT, Calls([calls])
+    said = "tests/a.py::quick\ntests/b.py::one\ntests/a.py::other\ntests/a.py::new\n"
+    asked = []
+    monkeypatch.setattr(
+        mutants.House, "_asked", lambda self, given, seconds: (asked.append(given) or said, 0)
+    )
+    house.renew_calls([Mutant("core/x.py", "f", 1, 0, 1, "", "", "")], with_new=False)
+    assert len(asked) == 1 and set(house.calls.seconds) == {
+        "tests/a.py::quick", "tests/b.py::one", "tests/a.py::other",
+    }  # fmt: skip
 
 
 def test_a_change_after_which_nothing_can_be_imported_is_noticed(monkeypatch):

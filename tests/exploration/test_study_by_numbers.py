@@ -238,6 +238,18 @@ def labels_of(study, **options):
     return stream.getvalue().decode().splitlines()
 
 
+def test_labels_are_written_without_levels_unless_asked(tiny, tmp_path):
+    three = SubspaceClustering.from_labels(np.array([0, 0, 0, 1, 1, 2, -1, -1]), n_features=3)
+    view = replace(tiny.views[0], clustering=three, merges=(Merge(0, 2, 0.5, 2),))
+    study = replace(tiny, views=(view,))
+    told = []
+    for options in ({}, {"levels": True}):
+        path = study.write_labels(tmp_path / "labels.csv", **options)
+        told.append(path.read_text(encoding="utf-8").splitlines())
+        assert told[-1] == labels_of(study, **options)
+    assert "view_1_at_2" not in told[0][0] and "view_1_at_2" in told[1][0]
+
+
 def test_labels_row_by_row(tiny, monkeypatch):
     lines = labels_of(tiny)
     assert lines[0] == "row,view_1,view_1_confidence,view_2,view_2_confidence"

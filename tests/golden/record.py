@@ -1666,6 +1666,42 @@ for _name in find("of_role")("finder", "views", "alternative", "consensus"):
     add(f"parameters/{_name}", functools.partial(ranges, _name))
 
 
+# -- what functions take ---------------------------------------------------------------------------
+
+
+def defaults_of(package: str) -> dict[str, Any]:
+    """What each parameter of a package's functions and methods is by default."""
+    module = importlib.import_module(f"subscape.{package}".removesuffix("."))
+    told: dict[str, Any] = {}
+    for name in sorted(module.__all__):
+        one = getattr(module, name)
+        if not callable(one) or (inspect.isclass(one) and issubclass(one, BaseException)):
+            continue
+        told[name] = defaults(one)
+        for method, each in inspect.getmembers(one) if inspect.isclass(one) else ():
+            own = getattr(each, "__module__", "") or ""
+            if not method.startswith("_") and callable(each) and own.startswith("subscape."):
+                told[f"{name}.{method}"] = defaults(each)
+    return {name: each for name, each in told.items() if each}
+
+
+def defaults(function: Any) -> dict[str, str]:
+    """Its parameters that have a default that can be written down."""
+    known = inspect.signature(function).parameters.values()
+    return {
+        each.name: repr(each.default)
+        for each in known
+        if each.default is not each.empty and " at 0x" not in repr(each.default)
+    }
+
+
+for _name in (
+    "", "core", "datasets", "ensemble", "files", "measures", "plots", "report", "runs", "tables",
+    "testing", "validation", "pl", "tl",
+):  # fmt: skip
+    add(f"defaults/{_name or 'subscape'}", functools.partial(defaults_of, _name))
+
+
 # -- what commands take ----------------------------------------------------------------------------
 
 

@@ -48,6 +48,7 @@ QUICK = {
     "core",
     "parameters",
     "commands",
+    "defaults",
     "testing",
 }
 GROUPS = sorted({group(name) for name in KNOWN})
