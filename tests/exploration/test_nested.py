@@ -104,6 +104,23 @@ def test_a_cluster_that_is_two_is_split_if_chance_does_not_split_it():
     assert adjusted_rand_score(again, truth[rows]) > 0.95
 
 
+def test_a_large_group_is_split_only_where_valleys_part_it():
+    rng = np.random.default_rng(0)
+    angle = rng.uniform(0, np.pi, 600)
+    arch = 4 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.2, (600, 2))
+    far = rng.normal([20, 0], 1, (300, 2))
+    X, coarse = np.r_[arch, far], np.repeat([0, 1], [600, 300])
+    # Three clouds describe the arch better than one, and chance here gives nothing as good.
+    found = clearest(arch, NOTHING, 0)
+    assert found is not None and found.labels.max() > 0
+    labels, splits = find_splits(X, coarse, NOTHING, "quick", 0, beaten)
+    assert labels.tolist() == coarse.tolist() and splits == []
+    # Of few rows no valley is sure, and clouds are all there is to go by.
+    few = np.r_[arch[:250], far]
+    labels, splits = find_splits(few, np.repeat([0, 1], [250, 300]), NOTHING, "quick", 0, beaten)
+    assert len(splits[0].rows) == 250
+
+
 def test_rows_in_no_cluster_stay_there():
     X, truth = clouds([[0, 0, 0], [14, 0, 0], [14, 14, 0]])
     coarse = np.minimum(truth, 1)

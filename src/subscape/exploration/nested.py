@@ -33,6 +33,10 @@ MOST_SEARCHED = {"quick": 4, "normal": 10, "thorough": 20}
 FEWEST_ROWS = 40
 #: Numbers of clusters within one.
 MOST_WITHIN = 6
+#: From so many rows on valleys are seen in a few directions (two hundred rows a group), and what
+#: none of them parts are pieces of a group that is no cloud.
+FEWEST_TO_SEE = 400
+MOST_DIRECTIONS = 4
 
 #: What chance gives in a table: its columns, the few-valued ones among them, numbers of clusters,
 #: the scores that it shall be clear about, where the grouping is seen, and a name.
@@ -103,7 +107,7 @@ def find_splits(
     where : array of shape (n_columns, d), optional
         Where groups of any shape are seen. One of them may be bent there, and however it is cut,
         its pieces are no groups: what it holds must be parted by valleys. (Of rings and curves
-        tables without groups are drawn, too.)
+        tables without groups are drawn, too.) So must what a cluster of many rows holds anywhere.
 
     Returns
     -------
@@ -133,8 +137,10 @@ def find_splits(
         if where is not None:
             seen = np.linalg.qr(where[columns])[0]
             parts = parted(part, parts, seen, found.told.basis)
-            if not parts.any():
-                continue
+        elif len(rows) >= FEWEST_TO_SEE:
+            parts = parted(part, parts, seen[:, :MOST_DIRECTIONS])
+        if not parts.any():
+            continue
         numbers = ladder(len(part), MOST_WITHIN)
         reached = best_scores(part, seed, few, numbers=numbers)
         score = min(found.told.score, reached.score)
