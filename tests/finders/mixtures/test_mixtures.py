@@ -444,6 +444,7 @@ def test_dimensions_too_large_for_mixed_starts_give_way(seed, monkeypatch):
     assert found.flat_dims_.tolist() == [1, 1, 1, 1]
     assert adjusted_rand_score(truth, found.labels_) > 0.95
     monkeypatch.setattr(HDDC, "_by_scree", lambda *args: None)
+    monkeypatch.setattr(HDDC, "_cut_elsewhere", lambda *args: None)
     with pytest.warns(SharedFlatWarning):
         alone = HDDC(4, random_state=0).fit(X)
     assert found.bic_ < alone.bic_ - 50
@@ -518,6 +519,20 @@ def test_gaps_and_long_tables_are_looked_at_alike():
         HDDC(2, n_init=2, random_state=0).fit(X)
     with pytest.warns(SharedFlatWarning):
         HDDC(2, n_init=2, search_rows=300, random_state=0).fit(flat_of(0, n=600, d=3))
+
+
+@pytest.mark.parametrize("finder", [MPPCA, MFA])
+@pytest.mark.parametrize("seed", [1, 4, 5])
+def test_components_on_one_flat_are_cut_elsewhere(finder, seed, monkeypatch):
+    """Few starts may end with a line in two parts and two lines in one."""
+    X, truth = rays(seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SharedFlatWarning)
+        found = finder(4, n_init=3, random_state=0).fit(X)
+        monkeypatch.setattr(finder, "_cut_elsewhere", lambda *args: None)
+        without = finder(4, n_init=3, random_state=0).fit(X)
+    assert found.bic_ <= without.bic_ - (50 if seed > 1 else 0)
+    assert adjusted_rand_score(truth, found.labels_) >= adjusted_rand_score(truth, without.labels_)
 
 
 # -- batches --------------------------------------------------------------------------------------

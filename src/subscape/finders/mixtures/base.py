@@ -41,7 +41,9 @@ FIRST, SHORT = 3, 20
 SCREENED = 3
 #: Share of the flats to start from that are those of a neighbourhood.
 NEIGHBOURHOODS = 0.7
-#: How often dimensions are chosen anew after convergence.
+#: Ways to cut a component in two.
+CUTS = 3
+#: How often, after convergence, dimensions are chosen anew, and components on one flat merged.
 RECHOICES = 3
 #: Components with fewer rows than this are given up.
 LEAST_ROWS = 1.5
@@ -168,7 +170,7 @@ class MixtureFinder(SubspaceFinder):
         scores = {key: fit.score(self.criterion, n) for key, fit in fits.items()}
         chosen = min(scores, key=lambda key: scores[key])
         best = fits[chosen]
-        pairs = on_one_flat(rows, best, models[chosen], self.tol, watch)
+        pairs = list(on_one_flat(rows, best, models[chosen], self.tol, watch))
         if n < len(X):
             model, rest = models[chosen], (self.max_iter, self.tol, watch)
             if self.batch_rows is None:
@@ -229,7 +231,48 @@ class MixtureFinder(SubspaceFinder):
                 if key(again) >= (best.lost, best.bic(n) - 1e-6):
                     break
                 best = again
+            draws = np.random.default_rng(child_after(seed, self.n_init + 1))
+            for _ in range(RECHOICES):
+                again = self._cut_elsewhere(rows, filled, best, model, draws, watch)
+                if again is None or key(again) >= (best.lost, best.bic(n) - 1e-6):
+                    break
+                best = again
         return best
+
+    def _cut_elsewhere(
+        self,
+        rows: Rows,
+        filled: FloatArray,
+        best: Fit,
+        model: Any,
+        rng: np.random.Generator,
+        watch: Watch,
+    ) -> Fit | None:
+        """Another end, where two components are on one flat: one for both, and another cut in two.
+
+        None if there are no such two.
+        """
+        merged = on_one_flat(rows, best, model, self.tol, watch)
+        if not merged or watch.out_of_time():
+            return None
+        n, few = len(filled), []
+        whole = min(merged.values(), key=lambda fit: fit.icl(n))
+        labels = whole.memberships.argmax(axis=1)
+        for k, _ in product(range(whole.k), range(CUTS)):
+            own = np.flatnonzero(labels == k)
+            if len(own) < 2 * LEAST_ROWS or watch.out_of_time():
+                continue
+            other = own[start_labels(filled[own], 2, rng) == 1]
+            cut = np.column_stack([whole.memberships, np.zeros(n)])
+            cut[other, -1], cut[other, k] = cut[other, k], 0.0
+            few.append(maximise(rows, cut, model, min(SHORT, self.max_iter), self.tol))
+        if not few:
+            return None
+        found = min(few, key=lambda fit: (fit.lost, fit.bic(n)))
+        if not found.converged:
+            found = maximise(rows, found, model, self.max_iter, self.tol)
+        # A component that is nobody's likeliest is no cluster.
+        return found if len(np.unique(found.memberships.argmax(axis=1))) == best.k else None
 
     def _by_scree(self, rows: Rows, start: Start, k: int, model: Any) -> Fit | None:
         """A start again with the dimensions of the scree test, if BIC has chosen others.
@@ -630,8 +673,10 @@ def maximise(
 
 def on_one_flat(
     rows: Rows, fit: Fit, model: Any, tol: float, watch: Watch
-) -> list[tuple[int, int]]:
+) -> dict[tuple[int, int], Fit]:
     """Pairs of components that lie on one flat and that the rows do not tell apart.
+
+    Each with the mixture that has one component for both.
 
     With one component for both, and some steps more, the mixture is better by ICL: BIC alone makes
     several normal clusters of any other shape. Only flats that have most directions in common are
@@ -645,7 +690,7 @@ def on_one_flat(
     >>> X = rng.normal(size=(90, 1)) * [3, 3, 0] + 0.01 * rng.normal(size=(90, 3))
     >>> rows, model = PlainRows(X), FlatModel(how=1)
     >>> halves = maximise(rows, as_memberships((X[:, 0] > 0).astype(int), 2), model, 20, 1e-4)
-    >>> on_one_flat(rows, halves, model, 1e-4, Watch("HDDC", None, None))
+    >>> list(on_one_flat(rows, halves, model, 1e-4, Watch("HDDC", None, None)))
     [(0, 1)]
     """
     n, bases = len(rows), [each.directions for each in fit.components]
@@ -656,7 +701,7 @@ def on_one_flat(
     near = (far <= chi2.ppf(1.0 - FAR_ROWS, means.shape[1])) & [
         [each.shape[1] > 0] for each in bases
     ]
-    pairs = []
+    pairs: dict[tuple[int, int], Fit] = {}
     for i, j in combinations(range(fit.k), 2):
         flats = min(bases[i].shape[1], bases[j].shape[1]) > 0
         if not (near[i, j] or near[j, i] or (flats and may_be_one(bases[i], bases[j]))):
@@ -668,7 +713,7 @@ def on_one_flat(
         with one_blas_thread():
             merged = maximise(rows, together, model, SHORT, tol)
         if merged.icl(n) <= fit.icl(n):
-            pairs.append((i, j))
+            pairs[i, j] = merged
     return pairs
 
 
