@@ -219,6 +219,8 @@ def test_more_signs_for_no_value(tmp_path, mark):
         [f"{x} ({x - 1:.1f} to {x + 1:.1f})" for x in X],
         [f"[{x}, {i}]" for i, x in enumerate(X)],
         [f"{abs(x)} × 10³" for x in X],
+        [f"${abs(x)}B" for x in X],
+        [f"{abs(x)} Mio. €" for x in X],
         [f"{i + 1} {i % 3 + 1}/4" for i in range(N)],
     ],
 )
@@ -389,3 +391,35 @@ def test_a_file_that_is_not_there_has_a_neighbour(tmp_path):
         Table.read(tmp_path / "other.csv")
     with pytest.raises(FileNotFoundError, match=r"no file '.*grups\.csv'$"):
         Table.read(tmp_path / "nowhere" / "grups.csv")
+
+
+def test_a_sign_at_few_numbers_is_no_unit_of_all(tmp_path):
+    cells = [f"{x} b" if i % 10 == 3 else str(x) for i, x in enumerate(X)]
+    table = of_cells(tmp_path, cells)
+    np.testing.assert_array_equal(table.values("value"), X)
+    assert table.column("value").unit == ""
+    assert "'b' at 4 numbers left out, as no unit of the rest" in told(table)
+    half = of_cells(tmp_path, [f"{x} kg" if i % 2 else str(x) for i, x in enumerate(X)])
+    assert half.column("value").unit == "kg"
+    few = of_cells(tmp_path, cells, columns={"value": {"unit": "b"}})
+    assert few.column("value").unit == "b"
+
+
+def test_files_that_were_joined_with_their_byte_order_marks(tmp_path):
+    table = read(tmp_path, HEAD, *ROWS[:20], "\ufeff" + HEAD, *ROWS[20:])
+    np.testing.assert_array_equal(table.values("x"), X)
+    assert "come again in 1 row (line 22)" in told(table)
+
+
+def test_rules_around_a_list(tmp_path):
+    rows = [f"|{key:<6}|{x:>8}|" for key, x in zip(KEYS, X, strict=True)]
+    rule = "-" * 17
+    table = read(tmp_path, "List of May", rule, "|key   |       x|", rule, *rows, rule)
+    np.testing.assert_array_equal(table.values("x"), X)
+
+
+def test_keys_of_which_one_is_missing_are_no_feature(tmp_path):
+    rows = [f"{1000 + 7 * i},{x}" for i, x in enumerate(X)]
+    table = read(tmp_path, "Respondent ID,x", ",", *rows)
+    assert table.feature_names == ("x",)
+    assert "keys that differ in every row but those that have none" in told(table)

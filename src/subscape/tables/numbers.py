@@ -51,7 +51,10 @@ _DASHED = re.compile(r"(?<=\d)(?:[.,]-{1,2}|/-$)")
 #: Endings of the plural: with one of them, a unit of three letters and more is the same unit.
 _PLURALS = ("s", "es", "e", "n", "en")
 _AND_MORE = re.compile(
-    rf"[+-]?\s*{_CORE}\s*(?:[(\[{{±×·;|/]|x\s*[0-9]).+|[(\[{{]\s*[+-]?\s*{_CORE}.*[)\]}}].*",
+    rf"[+-]?\s*{_CORE}\s*(?:[(\[{{±×·;|/]|x\s*[0-9]).+|"
+    rf"[(\[{{]\s*[+-]?\s*{_CORE}.*[)\]}}].*|"
+    rf"[+-]?\s*{_CURRENCY}\s*[+-]?{_CORE}\s*{_LETTER}.*|"
+    rf"[+-]?\s*{_CORE}\s*{_LETTER}{{1,8}}\.?\s*{_CURRENCY}",
     re.DOTALL,
 )
 _PLAIN = re.compile(
@@ -175,7 +178,7 @@ def is_two_numbers(text: str) -> bool:
 def has_more_than_a_number(text: str) -> bool:
     """Whether a cell begins with a number, and more stands behind it or it lies in brackets.
 
-    >>> cells = ("5.1 (4.2-6.0)", "[1.5, 2]", "3 × 10³", "2 x10^9/L", "3 1/4", "10.0.0.1", "+4 3 2")
+    >>> cells = ("5.1 (4.2-6.0)", "[1.5, 2]", "3 × 10³", "2 x10^9/L", "$5M", "10.0.0.1", "+4 3 2")
     >>> [has_more_than_a_number(text) for text in cells]
     [True, True, True, True, True, False, False]
     """
@@ -359,7 +362,11 @@ def _one_unit(
         # 0.187 beside 18.7% may be a share or a percentage; only 0 is the same in both.
         odd |= bare & (values != 0)
     elif bare.any():
-        n = int(counts[bare].sum())
+        n, n_named = int(counts[bare].sum()), named[main]
+        if not wanted and n_named < MANY * (n + n_named):
+            shown = spelled[main].most_common(1)[0][0]
+            said.append(f"{shown!r} at {count(n_named, 'number')} left out, as no unit of the rest")
+            return "", odd
         said.append(f"{count(n, 'cell')} without the unit taken to be in it")
     shown = wanted or spelled[main].most_common(1)[0][0]
     return shown, odd

@@ -477,6 +477,9 @@ def _settle_number(
             running = different[0] in (0, 1) and different[-1] - different[0] == n_rows - 1
             if key or (counter and running):
                 return TypedColumn(Column(name, "id"), values)
+        if whole and key and 1 < len(different) == len(present) >= ALMOST_ALL * n_rows:
+            said = "keys that differ in every row but those that have none"
+            return TypedColumn(Column(name, "ignore", note=said), values)
         if whole and label and len(different) <= min(100, len(present) / 2):
             said = "taken as a label because of its name, not used as a feature"
             return TypedColumn(Column(name, "label", note=said), values)

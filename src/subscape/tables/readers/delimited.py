@@ -44,6 +44,9 @@ LARGEST_WHOLE = float(2**53)
 #: A number that may be a code: it begins with a zero, or a letter in it says a power of ten.
 _CODE = re.compile(r"0\d+|\d+[eE]\d{1,3}", re.ASCII)
 
+#: What may stand around a name: blanks, and the byte-order mark of a file that was joined on.
+_AROUND = " \t\r\n\u00a0\ufeff"
+
 _CONVERSION = re.compile(r"column #(\d+)")
 
 
@@ -146,7 +149,7 @@ def _without_header(
     for j in named:
         if arrays[j].type != pa.string():
             return found, arrays
-        bare = pc.utf8_lower(pc.utf8_trim_whitespace(arrays[j]))
+        bare = pc.utf8_lower(pc.utf8_trim(arrays[j], _AROUND))
         here = np.asarray(pc.equal(bare, names[j]))
         if not here.any() or (again is not None and (here != again).any()):
             return found, arrays
@@ -168,7 +171,7 @@ def _without_header(
 
 def _bare(cells: Sequence[str]) -> tuple[str, ...]:
     """Cells without blanks around them and without capitals."""
-    return tuple(cell.strip().lower() for cell in cells)
+    return tuple(cell.strip(_AROUND).lower() for cell in cells)
 
 
 def _holds_keys(cells: Any) -> bool:

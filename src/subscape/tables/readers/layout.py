@@ -220,7 +220,8 @@ def is_remark(text: str) -> bool:
     >>> is_remark("Source: office of statistics"), is_remark("K12"), is_remark("12.5 kg")
     (True, False, False)
     """
-    if text == "\x1a" or _ROWS_TOLD.match(text):  # the end of a file of DOS, or what was counted
+    # The end of a file of DOS, what was counted, and a line that is drawn.
+    if text == "\x1a" or _ROWS_TOLD.match(text) or re.fullmatch(r"[-=+_*|]{3,}", text):
         return True
     is_sentence = len(text.split()) > 1 and any(map(str.isalpha, text))
     return is_sentence and "\n" not in text and not _is_data(text, ".")
