@@ -96,8 +96,8 @@ MOST_NESTED = {"quick": 1, "normal": 3, "thorough": 12}
 #: Ideas of a group, as they are called while they are looked for.
 WORDS = {"classes": "classes in levels", "shapes": "groups of any shape"}
 #: Where all cores may be used, tables of fewer cells are searched in this process for so long.
-FEW_CELLS = 20_000
-SECONDS_ALONE = 3.0
+FEW_CELLS = 300_000
+SECONDS_ALONE = 2.0
 #: Candidates whose rows are put where they are described best.
 MOST_CLIMBED = 12
 
