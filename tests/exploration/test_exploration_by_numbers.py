@@ -36,7 +36,8 @@ def bare(**attributes):
         "_known": (None, [], []), "_agreed": {}, "compared_pairs": {},
         "chance": None, "_comparing": None,
         "_reached": None,
-        "ideas": [], "_on_update": None, "to_come": "", "folder": None, "store": None,
+        "ideas": [], "left_out": [], "_asked": 0, "_on_update": None, "to_come": "",
+        "folder": None, "store": None,
         "journal": Journal(None), "plan": Plan("quick", 3, (60, 4), (), 2, 20),
         "ready": SimpleNamespace(
             few_valued=np.zeros(0, int), numeric=np.arange(4), X=X, origin=np.arange(4)
@@ -220,7 +221,7 @@ def searching(found, *, rounds=2, stop_at=None, scorer="directions"):
     job = bare(
         plan=Plan("quick", 3, (60, 4), rungs, rounds, 20), scorer=scorer, views=views,
         _perform=perform, _task=lambda entry: f"task {entry}",
-        _admitted=lambda name: name != stop_at,
+        _admitted=lambda name: stop_at not in (name, "all"),
         _update=lambda words: done.append(("update", words)),
         _roots=lambda taken: sorted(set(current[0]) - taken),
         _rest_tasks=lambda roots, number: [(root, number) for root in roots],
@@ -257,14 +258,15 @@ def test_rungs_and_rounds():
 @pytest.mark.parametrize(
     ("stop", "names"),
     [
-        ("clouds", []), ("views", ["clouds", "update"]),
+        ("views", ["clouds", "update"]), ("all", ["clouds", "update"]),
         ("rest 1", ["clouds", "update", "views"]),
         ("rest 2", ["clouds", "update", "views", "rest 1", "together 1"]),
     ],
 )  # fmt: skip
 def test_where_the_time_is_over(stop, names):
-    done, _ = searching([[], ["a"], ["a"], ["a", "b"], ["a", "b", "c"]], stop_at=stop)
+    done, job = searching([[], ["a"], ["a"], ["a", "b"], ["a", "b", "c"]], stop_at=stop)
     assert [name for name, _ in done] == names
+    assert job.left_out == ["further searches"]
 
 
 def test_half_of_the_time_is_for_searching(monkeypatch):
@@ -295,13 +297,14 @@ def test_runs_stop_when_their_share_of_the_time_is_over(monkeypatch, seconds, ex
 
     monkeypatch.setattr(exploration, "run_all", run_all)
     monkeypatch.setattr(exploration.clock, "monotonic", lambda: now[0])
-    job = bare(time=None if seconds is None else 10.0, _asked=0)
+    job = bare(time=None if seconds is None else 10.0)
     runs = job._run("a", range(11), 0.5)
     assert runs == [f"run {task}" for task in range(expected)]
     assert [len(each) for each in portions] == (
         [11] if seconds is None else [4, 4, 3][: len(portions)]
     )
     if seconds is not None:
+        assert job.left_out == (["further searches"] if expected < 11 else [])
         # Resumed, what was decided holds, whatever the clock says.
         now[0], job._asked = 99.0, 0
         assert job._run("a", range(11), 0.5) == runs
@@ -314,17 +317,18 @@ def test_samples_that_there_was_no_time_for_do_not_count(monkeypatch):
     monkeypatch.setattr(exploration, "view_stability", lambda view, samples, Z: samples)
     monkeypatch.setattr(exploration, "came_back", lambda view, runs: False)
     job = bare(
-        time=10.0, _asked=0, _in_time=lambda share: False,
+        time=10.0, _in_time=lambda share: False,
         _best_tasks=lambda views: [("a", views), ("b", views)],
         _run=lambda name, tasks: asked.append(tasks) or [f"run {task}" for task in tasks[:4]],
     )  # fmt: skip
     assert job._again(["view"]) == [[["run 0a"], ["run 1a"], ["run 2a"], ["run 3a"]]]
     assert asked == [[f"{s}a" for s in range(6)]]
+    assert job.left_out == ["samples of the rows"]
 
 
 @pytest.mark.parametrize(
     ("n_jobs", "cells", "seconds", "expected"),
-    [(-1, 240, 2.9, 1), (-1, 240, 3.0, -1), (-1, 20_000, 0.0, -1), (2, 240, 0.0, 2),
+    [(-1, 240, 1.9, 1), (-1, 240, 2.0, -1), (-1, 300_000, 0.0, -1), (2, 240, 0.0, 2),
      (None, 240, 0.0, None), (-2, 240, 0.0, 1)],
 )  # fmt: skip
 def test_small_tables_need_no_processes_at_first(monkeypatch, n_jobs, cells, seconds, expected):
@@ -875,7 +879,8 @@ def test_what_other_views_tell_is_left_out():
     assert [name for *_, name in asked] == ["view 2", "view 3"]
     job.journal = Journal(None)
     job._in_time = lambda share: False
-    assert nested(job, outcome, {})[1] == []
+    assert job.left_out == [] and nested(job, outcome, {})[1] == []
+    assert job.left_out == ["groups within groups"]
 
 
 def test_a_finer_view_takes_the_place_and_unsure_versions_go():

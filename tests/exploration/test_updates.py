@@ -68,3 +68,20 @@ def test_a_page_that_cannot_be_replaced_is_written_beside(tmp_path, monkeypatch)
     done = CliRunner().invoke(cli, command, prog_name="subscape")
     assert done.exit_code == 0, done.output
     assert (tmp_path / "s" / "report-new.html").exists() and "report-new.html" in done.output
+
+
+def test_less_time_than_the_first_step_takes_gives_what_that_found(tmp_path):
+    X, _ = planted_views(150, 6, n_clusters=(3,), separation=8, random_state=0)
+    study = subscape.explore(X, effort="quick", time=1e-9, progress=False, folder=tmp_path / "s")
+    assert study.views[0].n_clusters == 3 and study.views[0].p_value < 0.01
+    assert (
+        "The time was over before all was done: without further searches, samples of the rows, "
+        "other ideas of a group and groups within groups." in study.verdict
+    )
+    # Resumed with more time nothing changes: what was decided holds.
+    again = subscape.explore(
+        X, effort="quick", time=1e9, progress=False, folder=tmp_path / "s", resume=True
+    )
+    assert again.verdict == study.verdict
+    whole = subscape.explore(X, effort="quick", time=1e9, progress=False)
+    assert "left_out" not in whole.settings and "time was over" not in whole.verdict

@@ -36,6 +36,7 @@ from .rule import Rule, learn, learn_neighbours
 from .scorers import members
 from .separation import principal_directions
 from .study import NearMiss, Result, Study, View
+from .verdict import joined
 from .views import SAME, Consensus, in_order
 
 if TYPE_CHECKING:
@@ -207,6 +208,7 @@ def _settings(job: Exploration) -> dict[str, Any]:
         "source": str(job.table.source.get("path", "")),
         **{key: job.table.source[key] for key in ("library_size",) if key in job.table.source},
         **({"to_come": job.to_come} if job.to_come else {}),
+        **({"left_out": joined(job.left_out)} if job.left_out else {}),
         **environment(),
     }
 

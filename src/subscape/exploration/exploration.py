@@ -96,8 +96,8 @@ MOST_NESTED = {"quick": 1, "normal": 3, "thorough": 12}
 #: Ideas of a group, as they are called while they are looked for.
 WORDS = {"classes": "classes in levels", "shapes": "groups of any shape"}
 #: Where all cores may be used, tables of fewer cells are searched in this process for so long.
-FEW_CELLS = 20_000
-SECONDS_ALONE = 3.0
+FEW_CELLS = 300_000
+SECONDS_ALONE = 2.0
 #: Candidates whose rows are put where they are described best.
 MOST_CLIMBED = 12
 
@@ -285,6 +285,8 @@ class Exploration:
         self._comparing: GroupingScorer | None = None
         self._reached: NullScores | None = None
         self.ideas: list[str] = []
+        #: What there was no time for.
+        self.left_out: list[str] = []
         #: How often it was asked whether there is time for more runs.
         self._asked = 0
         self._on_update = on_update
@@ -357,7 +359,9 @@ class Exploration:
     def search(self) -> None:
         """All rungs of the plan, then what is left without what they found."""
         for rung in self.plan.rungs:
-            if not self._admitted(rung.name):
+            # Without the first one nothing would be known, however little time there is.
+            if not self._admitted(rung.name) and rung is not self.plan.rungs[0]:
+                self.leave_out("further searches")
                 return
             if rung.only_boxes and self.scorer is not self.scorers.boxes:
                 continue
@@ -368,6 +372,7 @@ class Exploration:
         for number in range(self.plan.rounds):
             name = f"rest {number + 1}"
             if not self._admitted(name):
+                self.leave_out("further searches")
                 return
             before = {view.members[0].name for view in self.views()}
             roots = self.journal.decide(f"roots of {name}", lambda: self._roots(taken_out))
@@ -562,6 +567,7 @@ class Exploration:
     def _with_ideas(self, outcome: list[AssessedView], chance: NullMaxima) -> list[AssessedView]:
         """The views among those of other ideas of a group: classes in levels, and shapes."""
         if not self.journal.decide("other ideas", partial(self._in_time, LAST_SHARE)):
+            self.leave_out("other ideas of a group")
             return outcome
         if self.scorer is self.scorers.boxes and any(
             one.p_value <= SIGNIFICANCE_LEVEL for one in outcome
@@ -604,6 +610,7 @@ class Exploration:
                 continue
             in_time = partial(self._in_time, LAST_SHARE)
             if not self.journal.decide(f"groups within view {place + 1}", in_time):
+                self.leave_out("groups within groups")
                 break
             others = [each.view.basis for each in sure if each is not one]
             others += [self.scorer(labels[self.rows]).basis for labels in self.given.values()]
@@ -820,7 +827,15 @@ class Exploration:
         """Whether there is time for more runs; each time that is asked it is another decision."""
         self._asked += 1
         decision = f"more runs of {name} ({self._asked})"
-        return bool(self.journal.decide(decision, partial(self._in_time, share)))
+        goes_on = bool(self.journal.decide(decision, partial(self._in_time, share)))
+        if not goes_on:
+            self.leave_out("samples of the rows" if name == "samples" else "further searches")
+        return goes_on
+
+    def leave_out(self, words: str) -> None:
+        """Note what there was no time for."""
+        if words not in self.left_out:
+            self.left_out.append(words)
 
     @property
     def _jobs(self) -> int | None:

@@ -22,6 +22,7 @@ class SearchedTable(Protocol):
     """An exploration whose search is done: what a study is assembled from."""
 
     time: float | None
+    left_out: list[str]
     to_come: str
     seed: int
     table: Table | PartedTable

@@ -40,7 +40,8 @@ def paragraphs(study: Study) -> tuple[str, ...]:
         when = "A first look" if study.settings.get("to_come") else "Stopped early"
         return (f"{when}: {found} found so far, not yet held against chance.",)
     if not honest:
-        more = [part for part in (searched(study), _power(study), _but_stable(study)) if part]
+        parts = (_no_time(study), searched(study), _power(study), _but_stable(study))
+        more = [part for part in parts if part]
         return (_nothing(study), *([" ".join(more)] if more else []))
     number = NUMBERS[len(honest)] if len(honest) < len(NUMBERS) else str(len(honest))
     ways = "way" if len(honest) == 1 else "ways"
@@ -51,7 +52,7 @@ def paragraphs(study: Study) -> tuple[str, ...]:
     text = f"{number.capitalize()} {ways} to group the rows, {into} {noun}{_of_which(honest)}"
     if len(honest) > 1:
         text += f"; {_how_different(study, [view.number - 1 for view in honest])}"
-    less = _not_claimed(honest)
+    less = " ".join(part for part in (_no_time(study), _not_claimed(honest)) if part)
     return (f"{text}. {_how_sure(study)}", *([less] if less else []))
 
 
@@ -131,6 +132,12 @@ def counted_bound(p_value: float, n_tables: int, n_ideas: int = 1) -> str:
     if not n_tables or not p_value < n_ideas / (n_tables + 1) - 1e-12:
         return ""
     return f"none of {count(n_tables, 'table')} without groups came as far"
+
+
+def _no_time(study: Study) -> str:
+    """What was left out because the time was over, as a sentence; nothing where that is not so."""
+    left = study.settings.get("left_out")
+    return f"The time was over before all was done: without {left}." if left else ""
 
 
 def searched(study: Study) -> str:
