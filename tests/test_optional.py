@@ -199,6 +199,43 @@ def test_what_is_missing_is_named_with_its_extra(hidden, tmp_path):
     assert {what: text for what, text in said.items() if wanted not in text} == {}
 
 
+EVERY_PICTURE = """
+import doctest, json, sys
+sys.modules["matplotlib"] = None
+from subscape import plots
+
+said = {}
+for name in plots.__all__:
+    display = getattr(plots, name)
+    members = [member for member in vars(display).values() if isinstance(member, classmethod)]
+    texts = [display.__doc__, *(member.__doc__ for member in members)]
+    for text in texts:
+        known = {}
+        said.setdefault(name, [])
+        for example in doctest.DocTestParser().get_examples(text or ""):
+            try:
+                exec(compile(example.source, name, "single"), known)
+            except ImportError as error:
+                said[name].append(str(error))
+                break
+print(json.dumps(said))
+"""
+
+
+def test_every_picture_names_the_extra_that_it_needs(tmp_path):
+    """Whoever adds a picture has its examples tried here."""
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", EVERY_PICTURE],
+        capture_output=True, text=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout.splitlines()[-1])
+    assert len(said) >= 15
+    assert {name: texts for name, texts in said.items() if not texts} == {}
+    for texts in said.values():
+        assert set(texts) == {"plots need matplotlib: pip install 'subscape[report]'"}
+
+
 def test_every_optional_dependency_is_hidden_once():
     # pandas, h5py and others come with these; torch and cupy come without us.
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]

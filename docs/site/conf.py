@@ -73,10 +73,14 @@ sphinx_gallery_conf = {
 }
 
 # -- how it looks ----------------------------------------------------------------------------------
+#: Pages of tables that need the whole width: nothing stands beside them.
+WIDE = ("benchmarks/RESULTS", "docs/catalogue", "docs/tracking")
 html_theme = "pydata_sphinx_theme"
 html_title = f"Subscape {version}"
 html_static_path = ["static"]
 html_css_files = ["subscape.css"]
+html_favicon = "static/favicon.svg"
+html_search_scorer = os.path.join(os.path.dirname(__file__), "scorer.js")
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -84,7 +88,7 @@ html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 7,
     "show_prev_next": False,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "default",
@@ -92,7 +96,7 @@ html_theme_options = {
     "use_edit_page_button": False,
     "search_bar_text": "Search …",
 }
-html_sidebars = {"index": [], "docs/start": [], "docs/which": []}
+html_sidebars = {page: [] for page in ("index", "docs/start", "docs/which", *WIDE)}
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 

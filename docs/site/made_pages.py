@@ -148,7 +148,9 @@ def decisions() -> dict[str, dict[tuple[str, str], list[Entry]]]:
             tree.setdefault(wish, {}).setdefault(branch, []).append(entry)
     order = list(KINDS.values())
     return {
-        wish: dict(sorted(groups.items(), key=lambda group: order.index(group[0][0])))
+        wish: dict(
+            sorted(groups.items(), key=lambda group: (order.index(group[0][0]), group[0][1]))
+        )
         for wish, groups in tree.items()
     }
 
@@ -237,18 +239,19 @@ def _edge(x: int, y: int, to_x: int, to_y: int) -> str:
 def coverage_page() -> str:
     """Shares of lines that the tests run, by package, and the floors below which CI fails."""
     kept = json.loads((ROOT / ".ci" / "coverage.json").read_text())
-    packages = sorted(
-        path.parent.name for path in (ROOT / "src" / "subscape").glob("*/__init__.py")
-    )
+    packages = {path.parent.name for path in (ROOT / "src" / "subscape").glob("*/__init__.py")}
+    floors = {name: kept.get(name, {}).get("floor", "–") for name in sorted(packages | {*kept})}
     lines = [
         "# What the tests cover\n",
         "`make coverage` counts the lines that the tests run, package by package, and fails where a package is below its "
         "floor; `.ci/run --full` does so too. `python .ci/coverage.py --write` takes what was counted as the new floors. "
-        "A dash: no floor has been set yet.\n",
+        "`subscape` are the modules that lie in no package."
+        + (" A dash: no floor has been set yet." if "–" in floors.values() else "")
+        + "\n",
         "| package | floor, per cent of lines |",
         "|---|---:|",
     ]
-    lines += [f"| `{name}` | {kept.get(name, {}).get('floor', '–')} |" for name in packages]
+    lines += [f"| `{name}` | {floor} |" for name, floor in floors.items()]
     return "\n".join(lines) + "\n"
 
 

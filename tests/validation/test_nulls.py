@@ -15,6 +15,7 @@ from subscape.core.errors import SubscapeError
 from subscape.datasets import structureless
 from subscape.finders import LAC
 from subscape.validation import NullModel, null_table, significance
+from subscape.validation.classes import CopulaNull, LevelTable
 from subscape.validation.nulls import (
     NULLS,
     common_tails,
@@ -320,3 +321,39 @@ def test_columns_that_go_together_closely_are_compared_with_tables_of_a_normal_c
     taken = [table for table in alone if NullModel(table, "unimodal").degrees < np.inf]
     # Their ranks alone make rows lie far out, and a likelihood ratio is fooled by it.
     assert len(alone) >= 8 and len(taken) <= len(alone) / 2
+
+
+@pytest.mark.parametrize("kind", ["gaussian", "copula", "unimodal"])
+def test_what_is_drawn_does_not_hang_on_rounding_where_columns_give_others(kind, monkeypatch):
+    """Indicators of all levels of a column sum to one: of the last only rounding is left.
+
+    Later columns must not be shared out along that rest.
+    """
+    rng = np.random.default_rng(0)
+    levels = rng.integers(0, 3, size=(80, 3))
+    X = np.column_stack([np.eye(3)[column] for column in levels.T] + [rng.normal(size=(80, 2))])
+    drawn = NullModel(X, kind).draw(1)
+    qr = np.linalg.qr
+
+    def otherwise(columns):
+        """Rounded differently."""
+        nudged = columns * (1 + 1e-14 * rng.normal(size=columns.shape))
+        return qr(nudged)
+
+    monkeypatch.setattr("subscape.validation.nulls.np.linalg.qr", otherwise)
+    assert np.allclose(NullModel(X, kind).draw(1), drawn, atol=1e-6)
+
+
+def test_levels_that_are_drawn_do_not_hang_on_the_signs_of_axes(monkeypatch):
+    rng = np.random.default_rng(0)
+    X = (rng.normal(size=(200, 5)) + rng.normal(size=(200, 1)) > 0.3).astype(float)
+    table = LevelTable.of(X)
+    drawn = CopulaNull(X, table).draw(np.random.default_rng(1))
+    eigh = np.linalg.eigh
+
+    def otherwise(matrix):
+        values, vectors = eigh(matrix)
+        return values, vectors * np.where(np.arange(len(values)) % 2, 1.0, -1.0)
+
+    monkeypatch.setattr("subscape.validation.classes.np.linalg.eigh", otherwise)
+    assert np.array_equal(CopulaNull(X, table).draw(np.random.default_rng(1)), drawn)

@@ -124,11 +124,12 @@ class CopulaNull:
         seen = np.clip(scores.T @ scores / together, -1, 1)
         self.correlations = _normal_correlations(seen, series, together)
         values, vectors = np.linalg.eigh(self.correlations)
-        self._factor = vectors * np.sqrt(np.maximum(values, 0.0))
+        # The symmetric root: signs and turns of the vectors, which are LAPACK's, drop out of it.
+        self._root = (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
 
     def draw(self, rng: np.random.Generator) -> FloatArray:
         """A new table."""
-        latent = rng.normal(size=self.present.shape) @ self._factor.T
+        latent = rng.normal(size=self.present.shape) @ self._root
         return with_values(latent, self.present, self._sorted)
 
 

@@ -35,6 +35,9 @@ RIDGE = 1e-3
 #: of their standard deviations (of one nat at least) above their mean.
 COMPARED = 8
 FAR = 4.0
+#: A column that has less than this share of its length to itself is given by those before it: far
+#: more than rounding leaves, and far less than a column of its own has.
+DEPENDENT = 1e-10
 
 NULLS = ("copula", "unimodal", "permuted", "gaussian", "uniform", "aligned")
 #: Those in which every feature keeps its values, or values in their order, and its correlations.
@@ -506,7 +509,10 @@ def _in_box(table: FloatArray, rng: np.random.Generator) -> FloatArray:
 
 
 class _Triangle(NamedTuple):
-    """Columns as an orthonormal frame times a triangular factor with no negative diagonal."""
+    """Columns as a frame times a triangular factor with no negative diagonal.
+
+    The frame is orthonormal, but for columns of zeros where those before a column give it.
+    """
 
     frame: FloatArray
     factor: FloatArray
@@ -514,6 +520,13 @@ class _Triangle(NamedTuple):
 
 def _triangle(columns: FloatArray) -> _Triangle:
     frame, factor = np.linalg.qr(columns)
+    own = np.abs(np.diag(factor)) > DEPENDENT * np.linalg.norm(factor, axis=0)
+    if not own.all():
+        # Rounding chose the directions of the others (indicators of all levels of a column sum to
+        # one), and shared out what later columns have along them.
+        frame = np.zeros_like(frame)
+        frame[:, own] = np.linalg.qr(columns[:, own])[0]
+        factor = np.triu(frame.T @ columns)
     signs = np.where(np.diag(factor) < 0, -1.0, 1.0)
     return _Triangle(frame * signs, factor * signs[:, None])
 
