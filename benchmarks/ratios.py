@@ -121,6 +121,15 @@ def rows_searched(finder: Any, n_rows: int) -> int:
     return n_rows if only_to_choose and not chooses else min(n_rows, int(most))
 
 
+def is_worse(error: float, other: float) -> bool:
+    """Whether an error is larger than another one, in the three digits that pages have of them.
+
+    >>> is_worse(0.9612, 0.9609), is_worse(0.962, 0.961)
+    (False, True)
+    """
+    return round(error, 3) > round(other, 3)
+
+
 @dataclass(frozen=True)
 class Ratio:
     """How many times as long the second side took; a number only if the work was the same.
@@ -148,7 +157,7 @@ class Ratio:
                     found.append(f"{key} {one} and {other}")
         if (a.error is None) != (b.error is None):
             found.append("the quality of one side is not known")
-        elif a.error is not None and b.error is not None and not a.error <= b.error + 1e-9:
+        elif a.error is not None and b.error is not None and is_worse(a.error, b.error):
             found.append(f"ours is the worse result, error {a.error:.3g} and {b.error:.3g}")
         elif a.error is not None and b.error is not None and min(a.error, b.error) >= 1:
             found.append("neither side found anything")

@@ -225,9 +225,9 @@ def results_page(folder: Path, outcomes: dict[str, Outcome]) -> str:
         "Gathered by `suite.py` from what the benchmarks wrote, which `make bench` runs at small "
         "sizes and `make bench-full` at those of the goals. A ratio stands here only if both sides "
         "did the same work: the same table, rows searched, variant, parameters, steps "
-        "and precision, and ours no worse a result; otherwise the reason stands in its place. "
-        "Numbers of pages were measured when the page was written, on the "
-        "machine it names; those of small sizes say so and prove nothing about the goal's size.",
+        "and precision, and ours no worse a result in the three digits printed; otherwise the "
+        "reason stands in its place. Numbers of pages were measured when the page was written, on "
+        "the machine it names; those of small sizes say so, and prove nothing for the goal's size.",
         "",
         f"{met} of {len(rows)} goals met, {missed} missed, {len(rows) - met - missed} without a "
         "number of their full size.",

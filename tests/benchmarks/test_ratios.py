@@ -47,8 +47,13 @@ def test_what_one_side_does_not_say_is_different():
 
 @pytest.mark.parametrize(
     "ours, theirs, comparable",
-    [(0.0, 0.1, True), (0.1, 0.1, True), (0.2, 0.1, False), (None, 0.1, False), (0.1, None, False)],
-)
+    [
+        (0.0, 0.1, True), (0.1, 0.1, True), (0.2, 0.1, False), (None, 0.1, False),
+        (0.1, None, False),
+        # The same in the digits that a page has of it; and not.
+        (0.9614, 0.9606, True), (0.9616, 0.9614, False),
+    ],
+)  # fmt: skip
 def test_the_faster_side_must_not_be_the_worse_one(ours, theirs, comparable):
     ratio = Ratio(Side("ours", 1.0, WORK, ours), Side("theirs", 2.0, WORK, theirs))
     assert ratio.is_comparable is comparable
