@@ -233,10 +233,10 @@ class MixtureFinder(SubspaceFinder):
                 best = again
             draws = np.random.default_rng(child_after(seed, self.n_init + 1))
             for _ in range(RECHOICES):
-                again = self._cut_elsewhere(rows, filled, best, model, draws, watch)
-                if again is None or key(again) >= (best.lost, best.bic(n) - 1e-6):
+                other = self._cut_elsewhere(rows, filled, best, model, draws, watch)
+                if other is None or key(other) >= (best.lost, best.bic(n) - 1e-6):
                     break
-                best = again
+                best = other
         return best
 
     def _cut_elsewhere(
