@@ -3,6 +3,7 @@
     python benchmarks/schools.py           all sizes (some minutes)
     python benchmarks/schools.py --quick   small sizes (a minute)
     python benchmarks/schools.py --part mixtures
+    python benchmarks/schools.py --size 30       random subspaces of 30 rows; the others stay
 
 Parts: ``flats`` (5 random subspaces of dimension 6 in 9 and 100 dimensions, 30 to 5,000 rows each,
 as in the papers of SSC by matching pursuit and of EnSC), ``images`` (scikit-learn's digits, planted
@@ -174,7 +175,7 @@ def authors():
 # -- parts -----------------------------------------------------------------------------------------
 
 
-def flats(quick):
+def flats(quick, sizes=None):
     lines = [
         "## Random subspaces",
         "",
@@ -190,7 +191,7 @@ def flats(quick):
     ]
     theirs = authors()
     settings = {"SSC": {"n_nonzero": 6, "tol": 1e-6}, "EnSC": {"l1_ratio": 1.0}}
-    sizes = (30, 100, 400) if quick else (30, 98, 320, 1038, 3373, 5000)
+    sizes = sizes or ((30, 100, 400) if quick else (30, 98, 320, 1038, 3373, 5000))
     X, _ = union(9, 6, 5, 30, 100)
     for name in theirs:  # what is imported and compiled once
         timed(theirs[name](5, 0), X.copy())
@@ -490,19 +491,36 @@ PARTS = {
 }  # fmt: skip
 
 
+def merged(sections, lines):
+    """The section as it was, with new lines in place of those of the same sizes and finder."""
+
+    def key(line):
+        return tuple(line.split("|")[1:4]) if line.startswith("| ") else line
+
+    new = {key(line): line for line in lines}
+    return [new.get(key(line), line) for line in sections[lines[0][3:]].splitlines()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes")
     parser.add_argument("--part", action="append", choices=PARTS, help="this part only")
+    parser.add_argument(
+        "--size", type=int, action="append", help="random subspaces of so many rows only"
+    )
     options = parser.parse_args()
     page = RESULTS / "schools.md"
     RESULTS.mkdir(exist_ok=True)
     size = "small sizes" if options.quick else "all sizes"
     title = f"# Self-expression, mixtures, sparse k-means ({size})"
-    old = page.read_text().split("\n## ")[1:] if options.part and page.exists() else []
+    some = options.part or options.size
+    old = page.read_text().split("\n## ")[1:] if some and page.exists() else []
     sections = {text.partition("\n")[0]: f"## {text.strip()}" for text in old}
-    for part in options.part or PARTS:
-        lines = PARTS[part](options.quick)
+    for part in ["flats"] if options.size else options.part or PARTS:
+        if options.size:
+            lines = merged(sections, flats(options.quick, options.size))
+        else:
+            lines = PARTS[part](options.quick)
         sections[lines[0].removeprefix("## ")] = "\n".join(lines)
         page.write_text("\n\n".join([title, *sections.values()]) + "\n")
 
