@@ -85,3 +85,14 @@ def test_directions_are_those_of_what_the_rows_span(seed):
     np.testing.assert_allclose(found, other, rtol=0, atol=1e-12)
     sizes = np.einsum("bsp,bsp->bs", found, found)
     np.testing.assert_allclose(sizes[5], [1, 0, 0, 0], atol=1e-12)
+
+
+@pytest.mark.parametrize("add", [add_directions, add_directions.reference])
+def test_directions_of_rows_nearly_alike_are_at_right_angles(add):
+    rng = np.random.default_rng(0)
+    U = rng.normal(size=(1, 6)) + 1e-7 * rng.normal(size=(4, 6))
+    U /= np.linalg.norm(U, axis=1, keepdims=True)
+    basis = np.zeros((1, 4, 6))
+    for step in range(4):
+        add(U, np.array([0]), np.array([step]), step, basis)
+    np.testing.assert_allclose(basis[0] @ basis[0].T, np.eye(4), atol=1e-12)

@@ -169,7 +169,10 @@ class MixtureFinder(SubspaceFinder):
         n = len(searched)
         scores = {key: fit.score(self.criterion, n) for key, fit in fits.items()}
         chosen = min(scores, key=lambda key: scores[key])
-        best = fits[chosen]
+        # Not before the number is chosen: of too many components those that are cut elsewhere fit
+        # some rows so closely that BIC takes them for clusters.
+        best = self._without_shared(rows, filled, fits[chosen], models[chosen], seed, watch)
+        scores[chosen] = best.score(self.criterion, n)
         pairs = list(on_one_flat(rows, best, models[chosen], self.tol, watch))
         if n < len(X):
             model, rest = models[chosen], (self.max_iter, self.tol, watch)
@@ -231,12 +234,25 @@ class MixtureFinder(SubspaceFinder):
                 if key(again) >= (best.lost, best.bic(n) - 1e-6):
                     break
                 best = again
-            draws = np.random.default_rng(child_after(seed, self.n_init + 1))
+        return best
+
+    def _without_shared(
+        self,
+        rows: Rows,
+        filled: FloatArray,
+        best: Fit,
+        model: Any,
+        seed: np.random.SeedSequence,
+        watch: Watch,
+    ) -> Fit:
+        """The best end, where components that are on one flat may be cut elsewhere."""
+        n, draws = len(filled), np.random.default_rng(child_after(seed, self.n_init + 1))
+        with one_blas_thread():
             for _ in range(RECHOICES):
-                again = self._cut_elsewhere(rows, filled, best, model, draws, watch)
-                if again is None or key(again) >= (best.lost, best.bic(n) - 1e-6):
+                other = self._cut_elsewhere(rows, filled, best, model, draws, watch)
+                if other is None or (other.lost, other.bic(n)) >= (best.lost, best.bic(n) - 1e-6):
                     break
-                best = again
+                best = other
         return best
 
     def _cut_elsewhere(
