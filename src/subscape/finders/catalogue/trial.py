@@ -89,6 +89,10 @@ class Trial:
         n_columns : int
             Of those that it would see.
 
+        Returns
+        -------
+        str
+
         Examples
         --------
         >>> Trial("boxes", width=(2, 100)).unsuited(50, 101)
