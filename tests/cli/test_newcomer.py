@@ -9,6 +9,8 @@ import sys
 import numpy as np
 import pytest
 from tests.tables.business import business_export, german
+from tests.tables.test_dialects import FILES
+from tests.tables.test_dialects import N as N_ROWS
 
 from subscape.exploration.progress import Progress, QuietLine, is_watched
 from subscape.exploration.study import load_study
@@ -76,6 +78,20 @@ def test_a_business_export_with_no_option_at_all(run, tmp_path):
     # What looks like numbers and is not used stands above the answer.
     assert done.stdout.index("Not used: column 'Paket'") < done.stdout.index(study.verdict[:40])
     assert (tmp_path / "kunden-study" / "report.html").exists()
+
+
+@pytest.mark.parametrize("dialect", FILES)
+def test_a_file_of_any_dialect_needs_no_option(run, tmp_path, dialect):
+    content = FILES[dialect]
+    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = run("explore", "t.csv", "--check", "--json")
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert told["rows"] == N_ROWS and told["written"] == []
+    roles = {column["name"]: column["role"] for column in told["columns"]}
+    meant = {"city": "nominal", "amount": "numeric", "count": "numeric"}
+    assert {name: roles.get(name) for name in meant} == meant
+    assert {roles[name] for name in roles if name not in meant} <= {"id", "ignore"}
 
 
 def test_labels_in_the_table_are_compared_with_and_never_searched(run, tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import shlex
 import shutil
@@ -66,7 +67,17 @@ def pages(tmp_path_factory, study, odd_study, nothing, large_study, merged_study
         "large": write_report(large_study, folder / "large.html"),
         "merged": write_report(merged_study, folder / "merged.html"),
         "noise": write_report(noise_study, folder / "noise.html"),
+        "heaps": write_report(in_heaps(study), folder / "heaps.html"),
     }
+
+
+def in_heaps(study):
+    """The study with most rows on a few spots, as levels make them."""
+    views = [
+        dataclasses.replace(view, coordinates=np.round(view.coordinates / view.coordinates.std()))
+        for view in study.views
+    ]
+    return dataclasses.replace(study, views=tuple(views))
 
 
 @pytest.fixture
@@ -446,6 +457,26 @@ def test_a_view_is_copied_as_text(show, study):
     assert sum(line.startswith("cluster ") for line in lines) == study[1].n_clusters
     feature = study[1].facts[0][0].feature
     assert any(line.startswith(f"\t{feature}\t") for line in lines)
+
+
+def test_rows_that_lie_on_each_other_are_drawn_apart(show, study):
+    (one_view, *_) = in_heaps(study).views
+    spots, rows = len(np.unique(one_view.coordinates, axis=0)), len(one_view.coordinates)
+    assert 2 * spots < rows
+
+    def coloured(name: str) -> int:
+        page = show(name)
+        picture(page, 1)
+        return page.execute_script(
+            "const c = document.querySelector(\".scatter[data-view='1']\");"
+            "const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
+            "let n = 0; for (let i = 0; i < d.length; i += 4)"
+            " n += Math.max(d[i], d[i + 1], d[i + 2]) - Math.min(d[i], d[i + 1], d[i + 2]) > 40;"
+            "return n",
+        )
+
+    # Unshaken, a spot is a dot of some 45 points at most (a radius of 3.4, and its edge).
+    assert coloured("heaps") > 1.5 * 45 * spots
 
 
 @pytest.mark.parametrize("width", [1280, 390])
