@@ -40,7 +40,7 @@ from subscape.exploration.separation import GroupingScorer
 from subscape.exploration.views import Consensus
 from subscape.tables.table import Table
 from subscape.validation.fitted_tails import Interval
-from subscape.validation.max_statistic import gumbel_p_value
+from subscape.validation.max_statistic import gumbel_p_value, tail_interval
 
 N = 60
 FIRST, SECOND, THIRD = np.arange(N) % 2, np.arange(N) // 20, (np.arange(N) // 5) % 2
@@ -494,10 +494,16 @@ def test_p_values_of_clusters(job, monkeypatch):
         2 * gumbel_p_value(0.045, MAXIMA),
         1.0,
     ]
-    assert found.tolist() == pytest.approx(known) and known[1] < 1
-    found = _cluster_p_values(job, AssessedView(view, idea=idea_view()), SECOND, 3)
-    assert found.tolist() == [0.002] * 3
-    assert np.isnan(_cluster_p_values(job, AssessedView(view), SECOND, 3)).all()
+    assert [p for p, _ in found] == pytest.approx(known) and known[1] < 1
+    # The first is beyond all tables, so that its tail was fitted; the others were counted.
+    within = tail_interval(0.3, MAXIMA)
+    assert found[0][1] == pytest.approx((2 * within.low, 2 * within.high))
+    assert found[0][1][0] < found[0][0] < found[0][1][1]
+    assert [interval for _, interval in found[1:]] == [None, None]
+    one = AssessedView(view, idea=idea_view(interval=Interval(0.0005, 0.004), n_tables=99))
+    assert _cluster_p_values(job, one, SECOND, 3) == [(0.002, (0.0005, 0.004))] * 3
+    unknown = _cluster_p_values(job, AssessedView(view), SECOND, 3)
+    assert np.isnan([p for p, _ in unknown]).all() and unknown[0][1] is None
 
 
 def test_what_a_tree_is_made_of(job, monkeypatch):
@@ -521,11 +527,14 @@ def test_what_a_tree_is_made_of(job, monkeypatch):
     np.testing.assert_allclose(seen, job.X @ view.basis)
     assert gain(FIRST) == job.scorer(FIRST).gain
     job.compared = lambda labels: SimpleNamespace(score=0.07)
-    assert p_value(FIRST) == pytest.approx(2 * gumbel_p_value(0.07, MAXIMA)) and p_value(FIRST) < 1
+    p, within = p_value(FIRST)
+    assert p == pytest.approx(2 * gumbel_p_value(0.07, MAXIMA)) and p < 1
+    assert within == tail_interval(0.07, MAXIMA).times(2)
     job.compared = lambda labels: SimpleNamespace(score=0.0)
-    assert p_value(FIRST) == 1.0
+    assert p_value(FIRST) == (1.0, None)
     make(job, replace(one, chance=None), SECOND, order)
-    assert np.isnan(asked.pop()[3](FIRST))
+    untested = asked.pop()[3](FIRST)
+    assert np.isnan(untested[0]) and untested[1] is None
     told = []
     for idea in ("nested", "shapes"):
         other = idea_view(idea=idea, gain=lambda given: told.append(given.tolist()) or 0.5)

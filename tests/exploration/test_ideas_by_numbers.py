@@ -622,7 +622,8 @@ def test_merging_by_what_is_lost():
 
     def p_value(current):
         asked.append(current.copy())
-        return 0.1 * len(np.unique(current))
+        left = len(np.unique(current))
+        return 0.1 * left, (0.0, 0.5) if left == 3 else None
 
     rows = np.arange(0, 40, 2)
     # In the sample, the two that are merged last have one number.
@@ -632,6 +633,7 @@ def test_merging_by_what_is_lost():
     assert [(m.first, m.second, m.n_clusters) for m in merges] == [(2, 3, 3), (2, 7, 2)]
     assert merges[0].lost == pytest.approx(10.0 - 9.5)
     assert [m.p_value for m in merges] == pytest.approx([0.3, 0.2])
+    assert [m.p_interval for m in merges] == [(0.0, 0.5), None]
     assert len(asked) == 2
     for m, current in zip(merges, asked, strict=True):
         assert m.second not in current and m.first in current

@@ -27,7 +27,11 @@ def full_study():
             idea_note=f"note {i}", n_tables=31 + i, n_ideas=2 + i, run_ids=(f"run{i}",),
             p_interval=(0.0011 + i, 0.2 + i),
             names=("young", "old", "", "rich")[: view.n_clusters],
-            merges=(Merge(0, 1, 0.51 + i, 3, 0.0051 + i, 0.61 + i), Merge(0, 2, 0.9, 2)),
+            merges=(
+                Merge(0, 1, 0.51 + i, 3, 0.0051 + i, 0.61 + i, (0.004, 0.0061 + i)),
+                Merge(0, 2, 0.9, 2),
+            ),
+            cluster_p_intervals=(None, (0.01, 0.02 + i), (0.03, 0.04), None)[: view.n_clusters],
         )
         for i, view in enumerate(study.views)
     )  # fmt: skip

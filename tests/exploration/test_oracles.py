@@ -98,6 +98,8 @@ def test_views_and_clusters_must_beat_the_maxima_of_their_own_kind():
     assert NullMaxima(low, cluster).cluster_p_value(8.0) == 1.0
     # A cluster is held against tables with one hump alone: the view has beaten curves.
     assert chance.cluster_p_value(12.0) == gumbel_p_value(12.0, cluster) < 0.01
+    assert chance.cluster_interval(12.0) == tail_interval(12.0, cluster)
+    assert NullMaxima(low, ()).cluster_interval(12.0) == (1.0, 1.0)
 
 
 @pytest.mark.parametrize(("first", "second"), [((1.0, 2.0), (3.0, 1.5)), ((3.0, 1.5), (1.0, 2.0))])

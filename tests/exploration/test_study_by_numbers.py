@@ -164,7 +164,8 @@ def test_records_of_clusters(tiny):
     first, second, third, fourth = named.to_records()
     assert first == {
         "view": 1, "cluster": 1, "name": "young", "rows": 4, "share": 0.5, "stability": 0.75,
-        "p_value": 0.01, "p_value_is_fitted": True, "claimed": True, "view_stability": 0.8125,
+        "p_value": 0.01, "p_value_is_fitted": True, "p_value_low": None, "p_value_high": None,
+        "claimed": True, "view_stability": 0.8125,
         "view_p_value": 0.004, "view_p_value_is_fitted": True,
         "features": "age", "description": "cluster 1: 4 rows; a",
     }  # fmt: skip
@@ -318,9 +319,16 @@ def test_p_values_that_counting_cannot_give_are_called_fitted(tiny):
     view = changed(tiny, n_tables=19, n_ideas=1, cluster_p_values=smaller)
     assert view[1].fitted_clusters.tolist() == [True, False]
     assert [r["p_value_is_fitted"] for r in view.to_records()[:2]] == [True, False]
+    view = changed(view, cluster_p_intervals=((0.001, 0.0625), None))
+    assert [(r["p_value_low"], r["p_value_high"]) for r in view.to_records()[:2]] == [
+        (0.001, 0.0625), (None, None),
+    ]  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(clusters_csv(view))))
     assert {(row["cluster"], row["p_value_is_fitted"]) for row in rows if row["view"] == "1"} == {
         ("1", "1"), ("2", "0"),
+    }  # fmt: skip
+    assert {(r["p_value_low"], r["p_value_high"]) for r in rows if r["view"] == "1"} == {
+        ("0.001", "0.0625"), ("", ""),
     }  # fmt: skip
     twice = changed(tiny, n_tables=19, n_ideas=2, cluster_p_values=smaller)
     assert twice[1].fitted_clusters.tolist() == [True, True]
@@ -331,20 +339,20 @@ def test_p_values_that_counting_cannot_give_are_called_fitted(tiny):
 def test_clusters_feature_by_feature(tiny):
     rows = list(csv.reader(io.StringIO(clusters_csv(tiny))))
     assert rows == [
-        ["view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "feature", "own",
-         "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level",
-         "share", "elsewhere", "imputed"],
-        ["1", "1", "4", "0.75", "0.01", "1", "age", "1", "2", "1", "2.5", "-0.123457", "", "", "",
-         "", "", "", "0"],
-        ["1", "1", "4", "0.75", "0.01", "1", "rent", "0", "0.5", "", "", "", "", "", "", "", "", "",
-         "0"],
-        ["1", "2", "2", "0.5", "0.02", "1", "'=kind", "1", "0.333333", "", "", "", "-1", "", "0.04",
-         "'+a", "0.5", "0.25", "0.125"],
+        ["view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "p_value_low",
+         "p_value_high", "feature", "own", "information", "low", "high", "effect", "effect_low",
+         "effect_high", "q_value", "level", "share", "elsewhere", "imputed"],
+        ["1", "1", "4", "0.75", "0.01", "1", "", "", "age", "1", "2", "1", "2.5", "-0.123457", "",
+         "", "", "", "", "", "0"],
+        ["1", "1", "4", "0.75", "0.01", "1", "", "", "rent", "0", "0.5", "", "", "", "", "", "", "",
+         "", "", "0"],
+        ["1", "2", "2", "0.5", "0.02", "1", "", "", "'=kind", "1", "0.333333", "", "", "", "-1", "",
+         "0.04", "'+a", "0.5", "0.25", "0.125"],
     ]  # fmt: skip
     named = list(csv.reader(io.StringIO(clusters_csv(changed(tiny, names=("young", ""))))))
     assert [row[-1] for row in named] == ["name", "young", "young", ""]
     both = changed(tiny, names=("", ""))
-    assert len(next(csv.reader(io.StringIO(clusters_csv(both))))) == 20
+    assert len(next(csv.reader(io.StringIO(clusters_csv(both))))) == 22
 
 
 def test_numbers_as_they_are_kept():
@@ -357,6 +365,7 @@ def test_numbers_as_they_are_kept():
     assert counted_from_1(np.array([0, 3, -1])).tolist() == [1, 4, -1]
     assert _plain(Merge(0, 2, np.nan, 3, 0.25)) == vars(Merge(0, 2, np.nan, 3, 0.25)) | {
         "lost": None, "p_value": 0.25, "stability": _plain(Merge(0, 2, 0.5, 3))["stability"],
+        "p_interval": None,
     }  # fmt: skip
 
 

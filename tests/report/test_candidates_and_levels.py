@@ -183,6 +183,19 @@ class TestClaims:
         study.save(tmp_path)
         assert load_study(tmp_path)[1].p_interval == (2e-7, 0.0021)
 
+    def test_a_cluster_and_a_level_have_their_intervals_beside_their_p(self, merged_study):
+        first = merged_study.views[0]
+        told = (None,) * (first.n_clusters - 1) + ((0.0002, 0.0043),)
+        merges = (
+            dataclasses.replace(first.merges[0], p_interval=(3e-7, 0.0057)),
+            *first.merges[1:],
+        )
+        view = dataclasses.replace(first, cluster_p_intervals=told, merges=merges)
+        study = dataclasses.replace(merged_study, views=(view, *merged_study.views[1:]))
+        page = words(render(study))
+        assert page.count("0.0002 to 0.0043") == 1 and page.count("(up to 0.0057)") == 1
+        assert "0.0043" not in words(render(merged_study))
+
     def test_what_was_asked_for_is_marked(self, merged_study):
         said = words(render(merged_study))
         assert "not claimed: 2 groups because somebody asked for so many" in said

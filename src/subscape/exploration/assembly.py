@@ -347,6 +347,7 @@ def make_view(
     nothing = np.full(len(order), np.nan)
     n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)
     basis = _two_directions(_telling_first(found.basis, job.X, labels), job.X)
+    by_cluster = _cluster_p_values(job, one, labels, len(order))
     return View(
         number=number,
         clustering=clustering,
@@ -361,7 +362,8 @@ def make_view(
         stability=float("nan") if again is None else again.stability,
         replication=float("nan") if again is None else again.replication,
         cluster_stability=nothing if again is None else again.clusters[order],
-        cluster_p_values=_cluster_p_values(job, one, labels, len(order)),
+        cluster_p_values=np.array([p for p, _ in by_cluster]),
+        cluster_p_intervals=tuple(interval for _, interval in by_cluster),
         facts=listed,
         descriptions=tuple(
             sentence(k, int(assigned[[k]].sum()), job.table.n_rows, listed[k], int(n_own[k]))
@@ -395,15 +397,30 @@ def _idea(job: Exploration, one: AssessedView) -> str:
 
 def _cluster_p_values(
     job: Exploration, one: AssessedView, labels: IntArray, n_clusters: int
-) -> FloatArray:
-    """Of each cluster against the one next to it; for other ideas, of the view as a whole."""
+) -> list[tuple[float, tuple[float, float] | None]]:
+    """Of each cluster against the one next to it; for other ideas, of the view as a whole.
+
+    Each with where it is (95 %), if it was read from a fitted tail.
+    """
     if one.idea is not None or one.chance is None:
-        return np.full(n_clusters, one.p_value)
+        return [(one.p_value, one.interval)] * n_clusters
     scores = cluster_scores(labels, job.scorer)
     # A cluster all of whose rows are in others, too, may have no row that is called after it.
     scores += [-np.inf] * (n_clusters - len(scores))
-    found = np.array([one.chance.cluster_p_value(score) for score in scores])
-    return np.minimum(one.n_ideas * found, 1.0)
+    return [
+        _with_interval(
+            one.chance.cluster_p_value(score), one.chance.cluster_interval(score), one.n_ideas
+        )
+        for score in scores
+    ]
+
+
+def _with_interval(
+    p_value: float, found: Interval, n_ideas: int
+) -> tuple[float, tuple[float, float] | None]:
+    """A p-value for all ideas that were tried, and where it is if it was not counted."""
+    fitted = found.low < found.high
+    return min(1.0, n_ideas * p_value), found.times(n_ideas) if fitted else None
 
 
 def _merges(
@@ -423,10 +440,11 @@ def _merges(
         )
     chance = one.chance
 
-    def p_value(given: IntArray) -> float:
+    def p_value(given: IntArray) -> tuple[float, tuple[float, float] | None]:
         if chance is None:
-            return float("nan")
-        return min(1.0, one.n_ideas * chance.p_value(job.compared(given).score))
+            return float("nan"), None
+        score = job.compared(given).score
+        return _with_interval(chance.p_value(score), chance.interval(score), one.n_ideas)
 
     seen = job.X @ one.view.basis
     return merge_tree(

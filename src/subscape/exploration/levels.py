@@ -34,6 +34,8 @@ class Merge:
         Of what is left, as for a view; NaN where that was not tested.
     stability : float
         Of what is left: agreement with what is found on samples, merged in the same way.
+    p_interval : tuple of two float, or None
+        Where that probability is (95 %), where it was read from a fitted tail.
     """
 
     first: int
@@ -42,13 +44,14 @@ class Merge:
     n_clusters: int
     p_value: float = float("nan")
     stability: float = float("nan")
+    p_interval: tuple[float, float] | None = None
 
 
 def merge_tree(
     labels: IntArray,
     seen: FloatArray,
     gain: Callable[[IntArray], float],
-    p_value: Callable[[IntArray], float] | None = None,
+    p_value: Callable[[IntArray], tuple[float, tuple[float, float] | None]] | None = None,
     samples: Sequence[tuple[IndexArray, IntArray]] = (),
     *,
     by_centres: bool = False,
@@ -69,7 +72,7 @@ def merge_tree(
     gain : callable
         Nats per row that labels gain.
     p_value : callable, optional
-        Of labels.
+        Of labels, with its interval if it was read from a fitted tail.
     samples : sequence of (rows, labels)
         What was found on samples.
     by_centres : bool, default=False
@@ -118,14 +121,16 @@ def merge_tree(
         found = [(rows, np.where(own == second, first, own)) for rows, own in found]
         numbers.remove(second)
         agreement = [adjusted_rand_score(current[rows], own) for rows, own in found]
+        p, interval = (float("nan"), None) if p_value is None else p_value(current)
         merges.append(
             Merge(
                 first=int(first),
                 second=int(second),
                 lost=float(before - after),
                 n_clusters=len(numbers),
-                p_value=float("nan") if p_value is None else float(p_value(current)),
+                p_value=float(p),
                 stability=float(np.mean(agreement)) if agreement else float("nan"),
+                p_interval=interval,
             )
         )
         before = after

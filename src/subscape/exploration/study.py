@@ -93,6 +93,8 @@ class View:
         (n_tables + 1)``.
     p_interval : tuple of two float, or None
         Where that probability is (95 %), where it was read from a fitted tail.
+    cluster_p_intervals : tuple, per cluster, of two float or None
+        The same for the clusters; empty if nothing was fitted.
     names : tuple of str
         What somebody calls the clusters (:meth:`Study.renamed`); empty if nobody did.
 
@@ -125,6 +127,7 @@ class View:
     n_tables: int = 0
     n_ideas: int = 1
     p_interval: tuple[float, float] | None = None
+    cluster_p_intervals: tuple[tuple[float, float] | None, ...] = ()
     names: tuple[str, ...] = ()
 
     def called(self, cluster: int) -> str:
@@ -147,6 +150,15 @@ class View:
         """Whether the p-value of each cluster is smaller than counting tables can give."""
         smallest = self.n_ideas / (self.n_tables + 1) - 1e-12
         return np.asarray((self.cluster_p_values < smallest) & (self.n_tables > 0))
+
+    def cluster_interval(self, cluster: int) -> tuple[float, float] | None:
+        """Where the p-value of a cluster is (95 %), if it was read from a fitted tail.
+
+        Returns
+        -------
+        tuple of two float, or None
+        """
+        return self.cluster_p_intervals[cluster] if self.cluster_p_intervals else None
 
     @property
     def claimed_clusters(self) -> BoolArray:
@@ -436,6 +448,7 @@ class Study:
         records = []
         for view in self.views:
             for k in range(view.n_clusters):
+                low, high = view.cluster_interval(k) or (None, None)
                 own = [fact.feature for fact in view.facts[k] if fact.is_own]
                 records.append(
                     {
@@ -447,6 +460,8 @@ class Study:
                         "stability": float(view.cluster_stability[k]),
                         "p_value": float(view.cluster_p_values[k]),
                         "p_value_is_fitted": bool(view.fitted_clusters[k]),
+                        "p_value_low": low,
+                        "p_value_high": high,
                         "claimed": bool(view.p_value <= self.LEVEL and view.claimed_clusters[k]),
                         "view_stability": view.stability,
                         "view_p_value": view.p_value,
@@ -784,6 +799,7 @@ def _plain_view(view: View) -> dict[str, Any]:
         **{name: _number(getattr(view, name)) for name in VIEW_NUMBERS},
         "merges": [_plain(merge) for merge in view.merges],
         "p_interval": view.p_interval,
+        "cluster_p_intervals": view.cluster_p_intervals,
         "names": view.names,
         "rule_agreement": view.rule.agreement,
         "facts": [[_plain(fact) for fact in listed] for listed in view.facts],
@@ -849,6 +865,7 @@ def _read_view(entry: dict[str, Any], arrays: dict[str, Any], home: Path) -> Vie
         **told,
         clustering=load(home / "views" / f"view_{number}.subscape"),
         p_interval=_read_interval(entry.get("p_interval")),
+        cluster_p_intervals=tuple(map(_read_interval, entry.get("cluster_p_intervals", ()))),
         names=tuple(entry.get("names", ())),
         facts=tuple(tuple(_read_fact(fact) for fact in listed) for listed in entry["facts"]),
         rule=rule,
@@ -881,7 +898,8 @@ def _read_fact(kept: dict[str, Any]) -> FeatureFact:
 
 def _read_merge(kept: dict[str, Any]) -> Merge:
     numbers = ("lost", "p_value", "stability")
-    return Merge(**(kept | {name: _read_number(kept[name]) for name in numbers}))
+    told = {name: _read_number(kept[name]) for name in numbers}
+    return Merge(**(kept | told | {"p_interval": _read_interval(kept.get("p_interval"))}))
 
 
 def _read_recipe(kept: dict[str, Any]) -> Recipe:
@@ -976,7 +994,8 @@ def clusters_csv(study: Study) -> str:
     """One line per view, cluster and feature; clusters are counted from 1."""
     has_names = any(view.names for view in study.views)
     head = [
-        "view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "feature", "own",
+        "view", "cluster", "rows", "stability", "p_value", "p_value_is_fitted", "p_value_low",
+        "p_value_high", "feature", "own",
         "information", "low", "high", "effect", "effect_low", "effect_high", "q_value", "level",
         "share", "elsewhere", "imputed", *(["name"] * has_names),
     ]  # fmt: skip
@@ -986,10 +1005,12 @@ def clusters_csv(study: Study) -> str:
             for k, listed in enumerate(view.facts):
                 size = int(view.clustering.sizes[k])
                 trust = [view.cluster_stability[k], view.cluster_p_values[k]]
+                interval = view.cluster_interval(k) or (None, None)
                 for fact in listed:
                     yield [
                         view.number, k + 1, size, *map(_short, trust),
-                        int(view.fitted_clusters[k]), harmless(fact.feature), int(fact.is_own),
+                        int(view.fitted_clusters[k]), *map(_short, interval),
+                        harmless(fact.feature), int(fact.is_own),
                         _short(fact.information), _short(fact.low), _short(fact.high),
                         _short(fact.effect), _short(fact.effect_low), _short(fact.effect_high),
                         _short(fact.q_value),

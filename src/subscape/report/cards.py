@@ -77,6 +77,7 @@ class ClusterRow(NamedTuple):
     description: str
     against: str
     name: str = ""
+    p_interval: tuple[float, float] | None = None
 
 
 class Cell(NamedTuple):
@@ -302,6 +303,7 @@ def _cluster(view: View, k: int, n_rows: int, is_honest: bool) -> ClusterRow:
         description=view.descriptions[k],
         against=not_claimed(view, k) if is_honest else "",
         name=view.names[k] if view.names else "",
+        p_interval=view.cluster_interval(k),
     )
 
 

@@ -209,6 +209,7 @@ class LevelLine(NamedTuple):
     merged: str
     is_own: bool
     is_recommended: bool
+    p_interval: tuple[float, float] | None = None
 
 
 class ViewTree(NamedTuple):
@@ -240,7 +241,7 @@ def view_tree(view: View, width: float = 300.0, step: float = 20.0) -> ViewTree 
     groups = {k: [k] for k in range(view.n_clusters)}
     best = _recommended(view)
     levels = [LevelLine(view.n_clusters, 0.0, view.p_value, view.stability, "", True,
-                        best == view.n_clusters)]  # fmt: skip
+                        best == view.n_clusters, view.p_interval)]  # fmt: skip
     for merge in view.merges:
         words = " and ".join(
             "+".join(str(k + 1) for k in sorted(groups[each]))
@@ -248,7 +249,8 @@ def view_tree(view: View, width: float = 300.0, step: float = 20.0) -> ViewTree 
         )
         groups[merge.first] = groups[merge.first] + groups.pop(merge.second)
         levels.append(LevelLine(merge.n_clusters, merge.lost, merge.p_value, merge.stability, words,
-                                False, best == merge.n_clusters))  # fmt: skip
+                                False, best == merge.n_clusters,
+                                merge.p_interval))  # fmt: skip
     order = [k for members in groups.values() for k in members]
     where = {k: step * (i + 0.5) for i, k in enumerate(order)}
     leaves = [(where[k], k) for k in order]

@@ -134,7 +134,8 @@ def _chance(study: Study) -> list[str]:
             "their best scores (fitted tail; a gamma distribution for classes in levels, and an "
             "exponential tail where most of these scores are equal), "
             "unless a test of that tail's shape refuses it at the 1 % level, and then it is "
-            "counted; the interval holds it in 95 of 100 cases if the fitted law is the right one. "
+            "counted; the interval, of views, levels and clusters alike, holds it in 95 of 100 "
+            "cases if the fitted law is the right one. "
             f"Counted, p is at most {ideas} in {fewest + 1}."
         )
     return text

@@ -186,6 +186,12 @@ class NullMaxima:
         """
         return gumbel_p_value(score, self.cluster_maxima) if self.cluster_maxima else 1.0
 
+    def cluster_interval(self, score: float) -> Interval:
+        """Where the probability of a cluster is (95 %), if the tail that was fitted holds."""
+        return (
+            tail_interval(score, self.cluster_maxima) if self.cluster_maxima else Interval(1.0, 1.0)
+        )
+
     def interval(self, score: float, normal_score: float = -np.inf) -> Interval:
         """Where the probability is (95 %), if the tail that was fitted holds."""
         found = [
