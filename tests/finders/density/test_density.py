@@ -251,10 +251,10 @@ class TestFirstImpression:
     def test_the_deeper_the_valley_the_more_a_hill_stands_out(self):
         rng = np.random.default_rng(0)
         cloud = rng.normal(size=(150, 2))
-        apart = [stands_out(np.r_[cloud, cloud + [gap, 0]]) for gap in (0, 3, 5, 8)]
+        apart = [stands_out(np.r_[cloud, [*cloud, gap, 0]]) for gap in (0, 3, 5, 8)]
         assert apart == sorted(apart) and apart[3] > apart[1] + 0.1
         # The smaller hill counts by its rows: a tenth of them stands out less than a half.
-        few = stands_out(np.r_[cloud, cloud[:15] + [8, 0]])
+        few = stands_out(np.r_[cloud, [*cloud[:15], 8, 0]])
         assert apart[0] < few < apart[3]
 
     def test_neither_scale_nor_order_matters(self):
