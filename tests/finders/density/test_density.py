@@ -251,10 +251,10 @@ class TestFirstImpression:
     def test_the_deeper_the_valley_the_more_a_hill_stands_out(self):
         rng = np.random.default_rng(0)
         cloud = rng.normal(size=(150, 2))
-        apart = [stands_out(np.r_[cloud, [*cloud, gap, 0]]) for gap in (0, 3, 5, 8)]
+        apart = [stands_out(np.r_[cloud, cloud + np.array([gap, 0])]) for gap in (0, 3, 5, 8)]
         assert apart == sorted(apart) and apart[3] > apart[1] + 0.1
         # The smaller hill counts by its rows: a tenth of them stands out less than a half.
-        few = stands_out(np.r_[cloud, [*cloud[:15], 8, 0]])
+        few = stands_out(np.r_[cloud, cloud[:15] + np.array([8, 0])])
         assert apart[0] < few < apart[3]
 
     def test_neither_scale_nor_order_matters(self):
@@ -266,7 +266,7 @@ class TestFirstImpression:
     def test_close_groups_are_seen_at_the_finer_scale(self):
         """A group of nine rows is a hill among eight neighbours, and none among forty."""
         rng = np.random.default_rng(3)
-        small = rng.normal(size=(9, 2)) * 0.05 + [20, 0]
+        small = rng.normal(size=(9, 2)) * 0.05 + np.array([20, 0])
         alone = rng.normal(size=(400, 2))
         assert stands_out(np.r_[alone, small]) > 0 == stands_out(alone)
 
