@@ -2,8 +2,9 @@
 
 Tests are collected once, in a process of their own. For each change that process forks; the child
 gives the changed function its new code, or the constant its new value, runs tests until one fails,
-and says which. That takes a tenth of the time of a run of pytest on changed files. What survives
-here is made in a file afterwards, where all tests are asked.
+and says which. That takes a tenth of the time of a run of pytest on changed files. Cases of the
+golden record are computed in the child, and without the change in another one. What survives here
+is made in a file afterwards, where all tests are asked.
 """
 
 from __future__ import annotations

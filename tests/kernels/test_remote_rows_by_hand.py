@@ -8,6 +8,7 @@ import dask
 import numpy as np
 import pytest
 
+from subscape import SubspaceClustering
 from subscape.arrays.remote import passes, rows
 from subscape.arrays.remote.rows import RemoteRows, change_rows, each_row, fold_rows, packed
 
@@ -155,3 +156,27 @@ def test_ones_do_not_travel_where_most_are(n_others, is_short):
     sent.unpacked(out)
     assert out.tolist() == part.tolist()
     assert packed(np.ones((3, 2))).others is None and packed(np.zeros(0, int)).values.dtype == int
+
+
+def test_clusterings_whose_numbers_lie_elsewhere(client):
+    found = SubspaceClustering.from_labels(RemoteRows.of(VALUES, client, BOUNDS))
+    # Clusters 1 and 4 have no rows; one feature stands for all that nobody named.
+    assert found.shape == (7, 1) and found.sizes.tolist() == [1, 2, 1, 1]
+    assert found.labels().tolist() == [2, -1, 0, 1, 1, 3, -1]
+    named = SubspaceClustering.from_labels(
+        RemoteRows.of(VALUES, client, BOUNDS), feature_names=["a", "b"]
+    )
+    assert named.n_features == 2 and named.subspaces.masks.all()
+    masks = np.eye(6, 4, dtype=bool) | (np.arange(4) == 3)
+    given = SubspaceClustering.from_labels(RemoteRows.of(VALUES, client, BOUNDS), masks=masks)
+    assert given.subspaces.masks.tolist() == masks[[0, 2, 3, 5]].tolist()
+    with pytest.raises(ValueError, match="the largest label is 5, but there are 2 subspaces"):
+        SubspaceClustering.from_labels(
+            RemoteRows.of(VALUES, client, BOUNDS), masks=np.ones((2, 4), bool)
+        )
+    with pytest.raises(ValueError, match="n_features=3, but the subspaces span 4"):
+        SubspaceClustering.from_labels(
+            RemoteRows.of(VALUES, client, BOUNDS), masks=masks, n_features=3
+        )
+    noise = RemoteRows.of(np.full(7, -1), client, BOUNDS)
+    assert SubspaceClustering.from_labels(noise).n_clusters == 0

@@ -80,6 +80,21 @@ def test_seeds_by_their_places():
     assert seeds_of(StandardScaler()) == {}
 
 
+def test_parameters_by_their_own_names_alone():
+    """Those of an estimator within one are told where it stands, and nowhere else."""
+    told = Naming().parameters_of(make_pipeline(StandardScaler(), KMeans(3, n_init=2)))
+    assert set(told) <= {"steps", "memory", "transform_input"} and "steps" in told
+    (_, scaler), (_, kmeans) = told["steps"]
+    assert kmeans["parameters"]["n_clusters"] == 3 and "verbose" not in kmeans["parameters"]
+    assert scaler["class"].endswith("StandardScaler")
+    naming = Naming()
+    assert naming.parameters_of(KMeans(random_state=np.random.default_rng(0)))["random_state"] == (
+        "numpy.random._generator.Generator"
+    )
+    assert naming.parameters_of(KMeans(random_state=3))["random_state"] == 3
+    assert naming.unnamed == []
+
+
 # -- names of values ------------------------------------------------------------------------------
 
 

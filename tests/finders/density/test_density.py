@@ -11,7 +11,7 @@ from sklearn.mixture import GaussianMixture
 
 from subscape.finders.density.density_tree import DensityTree, best_scale, hills
 from subscape.finders.density.graph import density_graph, nearest, scales, spread_ties
-from subscape.finders.density.subspaces import density_views, screened_pairs
+from subscape.finders.density.subspaces import density_views, screened_pairs, stands_out
 from subscape.finders.density.valleys import merge_without_valley, valley_score
 from subscape.validation.valleys import CurveNull, latent_trait, valley_test
 
@@ -245,3 +245,32 @@ class TestNulls:
         assert valley_test(X, n_null=39, random_state=0).p_value < 0.01
         cloud = np.random.default_rng(0).normal(size=(300, 3))
         assert valley_test(cloud, n_null=19, alpha=0.01, random_state=0).p_value > 0.01
+
+
+class TestFirstImpression:
+    def test_the_deeper_the_valley_the_more_a_hill_stands_out(self):
+        rng = np.random.default_rng(0)
+        cloud = rng.normal(size=(150, 2))
+        apart = [stands_out(np.r_[cloud, cloud + np.array([gap, 0])]) for gap in (0, 3, 5, 8)]
+        assert apart == sorted(apart) and apart[3] > apart[1] + 0.1
+        # The smaller hill counts by its rows: a tenth of them stands out less than a half.
+        few = stands_out(np.r_[cloud, cloud[:15] + np.array([8, 0])])
+        assert apart[0] < few < apart[3]
+
+    def test_neither_scale_nor_order_matters(self):
+        X, _ = blobs(1, n=120)
+        known = stands_out(X)
+        assert stands_out(4 * X + 3) == pytest.approx(known, abs=1e-9)
+        assert stands_out(X[::-1]) == pytest.approx(known, abs=1e-9)
+
+    def test_close_groups_are_seen_at_the_finer_scale(self):
+        """A group of nine rows is a hill among eight neighbours, and none among forty."""
+        rng = np.random.default_rng(3)
+        small = rng.normal(size=(9, 2)) * 0.05 + np.array([20, 0])
+        alone = rng.normal(size=(400, 2))
+        assert stands_out(np.r_[alone, small]) > 0 == stands_out(alone)
+
+    @pytest.mark.parametrize("n", [4, 5, 8, 9])
+    def test_a_few_rows_have_fewer_neighbours(self, n):
+        points = np.column_stack([np.arange(float(n)) ** 2, np.zeros(n)])
+        assert np.isfinite(stands_out(points)) and stands_out(points) >= 0
