@@ -493,3 +493,17 @@ def test_an_open_curve_is_not_taken_for_a_ring():
     angle = rng.uniform(0, 2 * np.pi, 250)
     circle = np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, 0.1, (250, 2))
     assert assess.follows_curve(circle, (2, 3, 4, 5, 6, 8), 0) == "ring"
+
+
+def test_a_gradient_with_unequal_noise_is_mostly_a_curve_and_clouds_in_a_row_are_none():
+    numbers, gradients, rows = (2, 3, 4, 5, 6, 8), [], []
+    for seed in range(8):
+        rng = np.random.default_rng([2026, 19, seed])
+        along = rng.uniform(0, 1, (200, 1))
+        funnel = np.c_[along, along + (0.05 + 0.4 * along) * rng.normal(size=(200, 3))]
+        X = (funnel - funnel.mean(axis=0)) / funnel.std(axis=0)
+        gradients.append(assess.follows_curve(X, numbers, 0))
+        clouds = rng.normal(size=(240, 4)) + 5.0 * np.outer(np.arange(240) % 3, np.eye(4)[0])
+        rows.append(assess.follows_curve(clouds / clouds.std(axis=0), numbers, 0))
+    assert gradients.count("curve") >= 5 and "ring" not in gradients
+    assert rows == [None] * 8
