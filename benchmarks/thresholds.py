@@ -276,6 +276,7 @@ def compared(known: list[dict[str, Any]], new: list[dict[str, Any]]) -> dict[str
 def page(found: dict[str, Any]) -> str:
     """The page of results."""
     start = found["as it is"]
+    n_done = sum(threshold in found for threshold in THRESHOLDS)
     n_groups, n_without = len(GROUPS), len(WITHOUT)
     lines = [
         "# How the answer changes when a threshold is halved or doubled",
@@ -285,7 +286,7 @@ def page(found: dict[str, Any]) -> str:
         "With all thresholds as they are, the mean AMI of the first sure view is "
         f"{start['ami']:.2f}, and {start['claims']} of the {n_without} are claimed. Shares are "
         "doubled up to half way to 1. *Other answers* are other numbers of sure views, or a first "
-        "one whose groups differ.",
+        f"one whose groups differ. {n_done} of {len(THRESHOLDS)} thresholds were tried.",
         "",
         "| threshold | value | tried | other answers | mean AMI | claimed without groups | "
         "what its module says |",

@@ -86,6 +86,7 @@ def test_a_page_lists_every_variant():
     found = {"seed": 7, "as it is": start, "validation.criteria.SIGNIFICANCE_LEVEL": two}
     page = thresholds.page(found)
     assert "--seed 7`" in page and "9 tables with planted groups" in page
+    assert f"1 of {len(thresholds.THRESHOLDS)} thresholds were tried" in page
     assert "| 0.01 | 0.005 | 0 | 0.25 | 1 | A grouping is *better than chance*" in page
     assert "| 0.01 | 0.02 | 2: boxes, lines | 0.25 | 1 |  |" in page
 

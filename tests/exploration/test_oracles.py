@@ -506,3 +506,17 @@ def test_maxima_that_are_all_alike_have_the_least_spread():
     wider = gamma_interval(9.0, alike, 2.0)
     assert gamma_p_value(9.0, alike, 2.0) > found and wider.high > told.high
     assert gamma_interval(1.0, alike, 0.5) == (1.0, 1.0)
+
+
+def test_a_gradient_with_unequal_noise_is_mostly_a_curve_and_clouds_in_a_row_are_none():
+    numbers, gradients, rows = (2, 3, 4, 5, 6, 8), [], []
+    for seed in range(8):
+        rng = np.random.default_rng([2026, 19, seed])
+        along = rng.uniform(0, 1, (200, 1))
+        funnel = np.c_[along, along + (0.05 + 0.4 * along) * rng.normal(size=(200, 3))]
+        X = (funnel - funnel.mean(axis=0)) / funnel.std(axis=0)
+        gradients.append(assess.follows_curve(X, numbers, 0))
+        clouds = rng.normal(size=(240, 4)) + 5.0 * np.outer(np.arange(240) % 3, np.eye(4)[0])
+        rows.append(assess.follows_curve(clouds / clouds.std(axis=0), numbers, 0))
+    assert gradients.count("curve") >= 5 and "ring" not in gradients
+    assert rows == [None] * 8

@@ -658,3 +658,19 @@ def test_groups_drawn_by_more_rows_are_drawn_so_again(monkeypatch):
     assert not shapes.shapes_again(table[:1000], found).any()
     assert not shapes.shapes_again(table, replace(found, p_value=0.02)).any()
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize("draw", [3, 5, 11, 16, 34])
+def test_arms_of_spirals_among_noise_are_found_and_not_broken(draw):
+    """Draws in which valleys did not show the pair of columns, or gaps broke an arm."""
+    rng = np.random.default_rng([501, draw, 8])
+    along = np.sqrt(rng.uniform(0.1, 1, 500)) * 3 * np.pi
+    truth = np.arange(500) % 2
+    spirals = np.column_stack([np.cos(along + np.pi * truth), np.sin(along + np.pi * truth)])
+    spirals = spirals * along[:, None] / 3 + rng.normal(0, 0.1, (500, 2))
+    X = np.c_[spirals, rng.normal(spirals.mean(), spirals.std(), (500, 8))]
+    table = shapes.standardised(X)
+    found = shapes.search_shapes(table)
+    assert found.gap > 0.2
+    np.testing.assert_array_equal(found.place, np.eye(10)[:, :2])
+    assert adjusted_rand_score(shapes._by_gaps(table @ found.place), truth) > 0.99
