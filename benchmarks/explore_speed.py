@@ -283,17 +283,18 @@ PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], Iterator[str]]]] = {
 }
 
 
-def write(title: str, lines: list[str]) -> None:
+def write(title: str, lines: list[str], load: float) -> None:
     """Put a part into the page; other parts stay, and so do tables of it that are not in it."""
     text = RESULTS.read_text(encoding="utf-8") if RESULTS.exists() else ""
-    parts = dict(re.findall(r"^## (.+)\n\n((?:.+\n)+)", text, flags=re.M))
+    parts = dict(re.findall(r"^## (.+)\n\n((?:.+\n)+(?:\nLoad.+\n)?)", text, flags=re.M))
     new = {line.split("|")[1]: line for line in lines}
-    old = parts.get(title, "").splitlines()
+    old = [line for line in parts.get(title, "").splitlines() if line.startswith("|")]
     if old[:1] == lines[:1] and title != PARTS["sweep"][0] and title != PARTS["growth"][0]:
         lines = [new.pop(line.split("|")[1], line) for line in old] + list(new.values())
-    parts[title] = "\n".join(lines) + "\n"
-    told = [f"## {each}\n\n{parts[each]}" for each, _ in PARTS.values() if each in parts]
-    page = ["# Explore beside a sweep of k-means and mixtures, and what it costs\n", *told]
+    told = f"Load of the machine when it began: {load:.1f}, on {os.cpu_count()} cores."
+    parts[title] = "\n".join([*lines, "", told, ""])
+    all_told = [f"## {each}\n\n{parts[each]}" for each, _ in PARTS.values() if each in parts]
+    page = ["# Explore beside a sweep of k-means and mixtures, and what it costs\n", *all_told]
     RESULTS.write_text("\n".join(page), encoding="utf-8")
 
 
@@ -315,12 +316,12 @@ def main() -> None:
         return
     for part in options.part or (["sweep"] if options.quick else PARTS):
         title, measure = PARTS[part]
-        lines = []
+        lines, load = [], os.getloadavg()[0]
         for line in measure(options):
             lines.append(line)
             print(line, flush=True)
         if not options.quick:
-            write(title, lines)
+            write(title, lines, load)
 
 
 if __name__ == "__main__":

@@ -57,6 +57,10 @@ def worst(column: str, **cells: str) -> Reader:
     return lambda page: max(page.numbers(column, **cells), default=None)
 
 
+def least(column: str, **cells: str) -> Reader:
+    return lambda page: min(page.numbers(column, **cells), default=None)
+
+
 SAME = "as published, same settings"
 
 
@@ -433,6 +437,37 @@ _TARGETS = (
            cell("peak memory (GB)", **{"rows_x_columns": "100000 x 100"}), "explore_big"),
     Target(8, "huge_memory", "2,000,000 × 120: GB", "<= 4", "explore",
            cell("peak memory (GB)", **{"rows_x_columns": "2000000 x 120"}), "explore_big"),
+    *(
+        Target(8, f"speed_{effort}_{name.split(',')[0].split(' x')[0]}",
+               f"{name}, {effort}: processor time over that of a sweep of k-means and mixtures",
+               f"<= {goal}", "explore_speed", cell("times", table=name, effort=effort))
+        for name, *goals in (
+            ("Iris, 150 x 4", 4, 12), ("500 x 10", 6, 12), ("5,000 x 50", 3, 6),
+        )
+        for effort, goal in zip(("quick", "normal"), goals, strict=True)
+    ),
+    Target(8, "first_page", "processor time until the first page over that of the sweep, at most",
+           "<= 1.5", "explore_speed", worst("times (goal 1.5)")),
+    *(
+        Target(8, f"first_look_{name[:2].lower()}",
+               f"{name} from the shell: seconds until the first look", "<= 3", "explore_speed",
+               cell("first look, s (goal < 3)", table=name))
+        for name in ("Iris, 150 x 4", "500 x 10", "5,000 x 50")
+    ),
+    Target(8, "kept_time", "--time 30, thorough, on tables up to 100,000 x 100: seconds, at most",
+           "<= 33", "explore_speed", worst("seconds of the clock with --time 30 (goal <= 33)")),
+    Target(8, "wide_seconds", "64 x 6,830, normal: seconds", "<= 30", "explore_speed",
+           cell("seconds of the clock", table="64 x 6,830")),
+    Target(8, "big_seconds", "100,000 x 100, normal, two cores: seconds", "<= 60",
+           "explore_speed", cell("two jobs, s", table="100,000 x 100")),
+    Target(8, "huge_seconds", "2,000,000 x 120 in Parquet files, normal, two cores: seconds",
+           "<= 60", "explore_speed",
+           cell("seconds of the clock", table="2,000,000 x 120, from Parquet files")),
+    Target(8, "huge_files_memory", "2,000,000 x 120 in Parquet files: GB", "<= 2",
+           "explore_speed",
+           cell("peak memory, GB", table="2,000,000 x 120, from Parquet files")),
+    Target(8, "two_cores", "one job's seconds over those of two, normal, at least", ">= 1.7",
+           "explore_speed", least("times (goal 1.7)")),
     Target(9, "killed", "200 fits on a cluster with a worker killed: runs with the same bits",
            ">= 200", "many_fits"),
     *(

@@ -61,6 +61,7 @@ BENCHMARKS = (
     Benchmark("stability"),
     Benchmark("significance"),
     Benchmark("explore", quick=("--quick", "--part", "planted", "--part", "kill")),
+    Benchmark("explore_speed"),
     Benchmark("thesis_ch6"),
     Benchmark("opensubspace", needs_data=True),
     Benchmark("adco_paper", needs_data=True),

@@ -95,6 +95,7 @@ def small_job(X=None, rows=None, **changes):
         "plan": Plan("quick", 7, (0, 0), (), 1, 19), "folder": None,
         "scorer": scorer, "runs": [], "candidates": [], "truth": {}, "ideas": (), "seed": 7,
         "chance": NullMaxima(MAXIMA, MAXIMA), "time": 12.5, "to_come": (),
+        "left_out": [],
         "scorers": SimpleNamespace(boxes=None), "compared_pairs": {},
         "journal": SimpleNamespace(decide=lambda what, how: True),
         "compared": scorer, "_in_time": lambda share=1.0: True,
@@ -240,7 +241,7 @@ def test_what_is_written_of_the_exploration(job):
         "null_tables": 6, "ideas": "clouds", "source": "",
     }  # fmt: skip
     assert {name: study.settings[name] for name in known} == known
-    assert not {"to_come", "library_size", "not_run"} & set(study.settings)
+    assert not {"to_come", "left_out", "library_size", "not_run"} & set(study.settings)
     job.plan = replace(job.plan, not_run=(("P3C", "for few columns"), ("DOC", "for fewer")))
     assert whole(job).settings["not_run"] == "P3C (for few columns); DOC (for fewer)"
     names, values = study.value_features, study.values
@@ -249,12 +250,14 @@ def test_what_is_written_of_the_exploration(job):
 
 def test_a_study_that_was_stopped(job):
     job.chance, job.to_come, job.ideas = None, ("samples",), {"shapes": 1, "classes": 2}
+    job.left_out = ["a", "b"]
     job.scorers, job.folder = SimpleNamespace(boxes=1), "a/b"
     job.table = replace(job.table, source={"library_size": 3.0, "path": "x.csv"})
     study = whole(job, provisional=True)
     assert study.is_provisional and study.chance == () and study.power is None
     known = {
         "null_tables": 19, "ideas": "clouds, boxes, shapes, classes", "to_come": ("samples",),
+        "left_out": "a and b",
         "library_size": 3.0, "source": "x.csv",
     }  # fmt: skip
     assert {name: study.settings[name] for name in known} == known

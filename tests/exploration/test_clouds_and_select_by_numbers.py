@@ -393,6 +393,18 @@ def test_what_is_compared_once_is_known(monkeypatch):
     assert len(np.unique(calls[-1])) == 3
 
 
+@pytest.mark.parametrize("sizes", [[2, 5, 5, 6, 9], [6, 9], [2, 5]])
+@pytest.mark.parametrize("d", [2, 7])
+def test_scores_of_few_clusters_and_of_many_are_those_of_all_together(sizes, d):
+    rng = np.random.default_rng(d)
+    scorer = GroupingScorer(rng.normal(size=(90, d)))
+    labels = np.array([rng.integers(0, k, 90) for k in sizes])
+    whole = separations(scorer.Y, labels, 9)
+    score, normal = clouds._scores(scorer, labels, np.array(sizes))
+    np.testing.assert_allclose(score, whole.score, atol=1e-12)
+    np.testing.assert_allclose(normal, whole.normal_score, atol=1e-12)
+
+
 def test_merging_is_of_what_is_seen_and_names_nothing_anew_for_nothing(monkeypatch):
     seen = np.arange(40.0)[:, None]
     asked = []

@@ -1093,8 +1093,20 @@ def test_what_is_known_of_samples_is_split_again(monkeypatch):
 # -- samples --------------------------------------------------------------------------------------
 
 
-def member(finder, run):
-    return SimpleNamespace(finder=finder, run=SimpleNamespace(id=run))
+def member(finder, run, score=1.0):
+    return SimpleNamespace(finder=finder, run=SimpleNamespace(id=run), score=score)
+
+
+def test_of_runs_as_clear_the_quick_search_is_repeated_then_the_one_planned_first():
+    runs = [SimpleNamespace(id=i) for i in (4, 3, 2, 1)]
+    job = bare(tasks={i: f"task {i}" for i in range(9)}, runs=runs)
+    last_bit = 1.0 + 1e-15
+    one = SimpleNamespace(members=[
+        member("A", 1, last_bit), member("B", 2, last_bit), member("B", 3), member("CloudSearch", 4)
+    ])  # fmt: skip
+    assert job._best_tasks([one]) == [("task 4", [one]), ("task 3", [one])]
+    one.members[0].score = 1.1
+    assert job._best_tasks([one]) == [("task 1", [one]), ("task 4", [one])]
 
 
 def test_of_each_view_the_best_run_and_the_best_of_another_finder_are_repeated():

@@ -892,10 +892,18 @@ class Exploration:
 
     def _best_tasks(self, views: Sequence[Consensus]) -> list[tuple[Task, list[Consensus]]]:
         """The runs behind the views, and for which: the best of each, then of other finders."""
+        # Many runs find the same groups. Not the last bit of a score says which is repeated: it is
+        # the quick search, and of others the one that was planned first.
+        planned = {run.id: place for place, run in reversed(list(enumerate(self.runs)))}
+
+        def clearest(member: Candidate) -> tuple[float, bool, int]:
+            quick = member.finder == CloudSearch.__name__
+            return -round(member.score, 9), not quick, planned.get(member.run.id, 0)
+
         best: list[list[str]] = []
         for view in views:
             by_finder: dict[str, str] = {}
-            for member in view.members:
+            for member in sorted(view.members, key=clearest):
                 by_finder.setdefault(member.finder, member.run.id)
             best.append(list(by_finder.values())[:FINDERS_PER_VIEW])
         asked: dict[str, list[Consensus]] = {}
