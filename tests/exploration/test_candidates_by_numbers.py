@@ -54,6 +54,20 @@ HALVES = np.repeat([0, 1], 10)
 CROSSED = np.tile([0, 1], 10)
 
 
+@pytest.mark.parametrize(
+    ("scores", "order"),
+    [
+        ([0.5, 0.5 + 1e-13, 0.7], [2, 0, 1]),
+        ([0.5 + 1e-13, 0.5, 0.5 + 2e-13], [0, 1, 2]),
+        ([0.5, 0.5 + 1e-6], [1, 0]),
+        ([], []),
+    ],
+)
+def test_of_equal_scores_the_first_found_goes_first_whatever_their_last_bits(scores, order):
+    found = [SimpleNamespace(score=score) for score in scores]
+    assert candidates.best_first(found) == order
+
+
 def test_groupings_of_runs_are_taken_once():
     halves, crossed = clustering(HALVES), clustering(CROSSED)
     renamed = clustering(1 - HALVES)

@@ -46,7 +46,7 @@ def estimators() -> set[type]:
     found = {cls for cls in below(ClusterMixin) if cls.__module__.startswith("subscape.")}
     return {
         cls for cls in found
-        if not cls.__subclasses__() or "\n    Parameters\n" in (cls.__doc__ or "")
+        if not cls.__subclasses__() or "\nParameters\n" in inspect.cleandoc(cls.__doc__ or "")
     }  # fmt: skip
 
 

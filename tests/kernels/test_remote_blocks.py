@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import dask.array as da
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from tests.remote import cluster, remote_sources
@@ -249,6 +249,8 @@ ENTRIES = st.one_of(
 
 
 @given(ENTRIES)
+@example(np.array([128], np.uint8))
+@example(np.array([40000], np.uint16))
 @settings(deadline=None)
 def test_entries_come_out_as_they_were_packed(part):
     found = np.empty_like(part)

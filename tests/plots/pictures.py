@@ -120,11 +120,13 @@ def _thing(each: Any) -> dict[str, Any]:
         }
     elif isinstance(each, collections.Collection):
         ends = [path.get_extents().bounds for path in each.get_paths()]
+        # How dots in space fade with their distance is matplotlib's, and differs by its version.
+        parts = 3 if type(each).__name__ == "Path3DCollection" else 4
         told |= {
             "at": np.ma.filled(each.get_offsets(), np.nan).tolist(),
             "sizes": getattr(each, "get_sizes", list)(),
-            "faces": np.asarray(each.get_facecolor()).tolist(),
-            "edges": np.asarray(each.get_edgecolor()).tolist(),
+            "faces": np.asarray(each.get_facecolor())[:, :parts].tolist(),
+            "edges": np.asarray(each.get_edgecolor())[:, :parts].tolist(),
             "widths": np.asarray(each.get_linewidth()).tolist(),
             "inside": len(ends) if type(each) is _DOTS else ends,
         }

@@ -280,6 +280,9 @@ class Counted:
         self.given += n
         return bytes(n)
 
+    def close(self):
+        """Asked for when the reader around it goes."""
+
 
 @pytest.mark.parametrize("write", ["parquet", "feather"])
 def test_zeros_in_files_of_arrow(tmp_path, write):

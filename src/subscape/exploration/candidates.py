@@ -26,6 +26,8 @@ from .separation import GroupingScorer
 LEAST_COVERAGE = 0.3
 #: Groupings in which one cluster holds more of the rows tell nothing.
 LARGEST_SHARE = 0.97
+#: Scores of one grouping may differ by so much, from the order of sums.
+ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +121,21 @@ def scored(found: Sequence[Grouped], scorer: GroupingScorer) -> list[Candidate]:
     return candidates
 
 
+def best_first(candidates: Sequence[Candidate]) -> list[int]:
+    """Places of the candidates, the highest score first; of equal ones that found first.
+
+    Several runs often end in the same rows. Which of them is called first decides whether a view
+    counts as new, and must not hang on the last bits of their scores.
+    """
+    return sorted(range(len(candidates)), key=lambda i: (-round(candidates[i].score / ROUNDING), i))
+
+
 def climbed(candidates: Sequence[Candidate], scorer: GroupingScorer, most: int) -> list[Candidate]:
     """Candidates whose rows are put where they are described best; the ``most`` clearest of them.
 
     Tables without groups are searched in the same way.
     """
-    order = sorted(range(len(candidates)), key=lambda i: (-candidates[i].score, i))[:most]
+    order = best_first(candidates)[:most]
     better = list(candidates)
     for i in order:
         old = candidates[i]

@@ -14,14 +14,12 @@ from scipy.spatial.distance import squareform
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.ensemble.weighted_vote import confidence, weighted_vote
 
-from .candidates import Candidate
+from .candidates import ROUNDING, Candidate, best_first
 from .select import choose_views
 from .separation import GroupingScorer
 
 #: Candidates closer than this, on average, are the same grouping.
 SAME = 0.1
-#: Scores of one grouping may differ by so much, from the order of sums.
-ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +64,7 @@ def group(candidates: Sequence[Candidate], distances: FloatArray) -> list[list[i
     tree = linkage(squareform(distances, checks=False), method="average")
     numbers = fcluster(tree, SAME, criterion="distance")
     groups: dict[int, list[int]] = {}
-    for place in sorted(range(len(candidates)), key=lambda i: (-candidates[i].score, i)):
+    for place in best_first(candidates):
         groups.setdefault(int(numbers[place]), []).append(place)
     return list(groups.values())
 

@@ -255,9 +255,7 @@ def test_the_spectrum_is_that_of_the_spelled_out_graph(regularization):
 
 def test_few_rows_by_themselves_are_no_cluster():
     """Three blocks, and a pair that hangs together by itself."""
-    blocks = sparse.block_diag(
-        [np.ones((30, 30)), np.ones((30, 30)), np.ones((30, 30)), np.ones((2, 2))]
-    )
+    blocks = sparse.block_diag([sparse.coo_array(np.ones((n, n))) for n in (30, 30, 30, 2)])
     rng = np.random.default_rng(0)
     found = graphs.spectrum(sparse.csr_array(blocks), 3, 0.1, rng)
     labels = graphs.parts(found.vectors, 3, 10, rng, Watch())

@@ -199,7 +199,8 @@ def packed(part: NDArray[Any]) -> Packed:
         low, high = part.min(), part.max()
         for kind in (np.int8, np.int16, np.int32):
             limits = np.iinfo(kind)
-            if limits.min <= low and high <= limits.max:
+            fewer = limits.bits < 8 * part.itemsize
+            if fewer and limits.min <= low and high <= limits.max:
                 return Packed(part.astype(kind))
     if part.dtype.kind == "f" and part.ndim == 1:
         # Confidence is a probability, which rounding often makes certain.

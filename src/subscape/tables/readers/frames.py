@@ -124,9 +124,8 @@ def _used(layer: str | None, use_rep: str | None) -> str:
 
 def _check_entry(name: str, mapping: Any, where: str) -> None:
     if name not in mapping:
-        raise SubscapeError(
-            f"{where} has no {name!r}; it has {listing(list(mapping)) or 'nothing'}"
-        )
+        named = [each for each in mapping if each is not None]  # None is X, from AnnData 0.13 on
+        raise SubscapeError(f"{where} has no {name!r}; it has {listing(named) or 'nothing'}")
 
 
 def _with_observations(parts: Parts, obs: Any, wanted: Wishes, used: str) -> Parts:
