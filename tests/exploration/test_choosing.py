@@ -46,6 +46,22 @@ def test_merged_and_split_clusters_give_way_to_the_clusters(seed):
     assert places(choose_views(GroupingScorer(X), [*made, first, second])) == [3, 4]
 
 
+@pytest.mark.parametrize("seed", range(40, 44))
+def test_a_product_that_also_tells_less_clear_details_gives_way_to_the_two_clear_groupings(seed):
+    rng = np.random.default_rng(seed)
+    first, second, detail = (rng.integers(0, 3, 900) for _ in range(3))
+    X = rng.normal(size=(900, 6))
+    corners = np.array([[1.0, 0.0], [-0.5, 0.87], [-0.5, -0.87]])
+    X[:, :2] += 30 * corners[first]
+    X[:, 2:4] += 30 * corners[second]
+    X[:, 4:] += 8 * corners[detail]
+    X = (X - X.mean(0)) / X.std(0)
+    product = joint_labels(joint_labels(first, second), detail)
+    assert places(choose_views(GroupingScorer(X), [product, first, second])) == [1, 2]
+    # It tells more than both do together, so that it is what would be chosen of it and one of them.
+    assert places(choose_views(GroupingScorer(X), [product, first])) == [0]
+
+
 def test_what_is_known_is_not_reported_and_hides_nothing_else():
     X, (first, second) = table((4, 3), 3)
     assert places(

@@ -127,20 +127,30 @@ class _Search:
         self.cost = LEAST_RATE * float(scores.max(initial=0.0))
 
     def is_overdone(self, place: int) -> bool:
-        """Whether a coarser grouping is far clearer than what this one adds to it."""
+        """Whether coarser groupings are far clearer than what this one adds to them.
+
+        Of several coarser ones those count together that have nothing to do with each other: a
+        product of two clear groupings, with faint details within, is not one grouping.
+        """
         if not self.told[place].over_normal > -np.inf:
             return False  # boxes may overlap
-        fine = self.whole[place]
-        for other in self.places:
-            coarse = self.whole[other]
-            more = fine.entropy - coarse.entropy
-            if (
-                more > 0
-                and is_less_clear(fine.gain - coarse.gain, more, coarse)
-                and self.is_finer(place, other)
-            ):
+        apart: list[int] = []
+        for other in self.coarser(place, self.places):  # the clearest first
+            if self.adds_little(place, [other]):
                 return True
+            if self.fresh(other, apart) >= 1 - CHANCE:
+                apart.append(other)
+                if self.adds_little(place, apart):
+                    return True
         return False
+
+    def adds_little(self, place: int, others: Sequence[int]) -> bool:
+        """Whether a grouping gains, per nat told beyond independent others, far less than they."""
+        fine, coarser = self.whole[place], [self.whole[i] for i in others]
+        gain, entropy = sum(each.gain for each in coarser), sum(each.entropy for each in coarser)
+        coarse = replace(coarser[0], gain=gain, entropy=entropy)
+        more = fine.entropy - entropy
+        return more > 0 and is_less_clear(fine.gain - gain, more, coarse)
 
     def scored(self, place: int, others: Iterable[int]) -> Separation:
         """A grouping in what others leave of the table."""
