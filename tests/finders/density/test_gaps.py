@@ -133,6 +133,19 @@ def test_groups_that_chance_parts_are_joined_the_least_sure_first(monkeypatch):
     members[[49, 50]] = False
     gaps._mended(points, labels, members)
     assert asked[0] == (49, 49, 2)
+    # Of a group that has no row that is surely its own all rows are asked.
+    asked.clear()
+    members[:50] = False
+    assert gaps._mended(points, labels, members).tolist() == mended.tolist()
+    assert asked[0] == (50, 49, 1)
+
+
+def test_a_group_of_rows_that_all_lie_at_the_rim_is_no_error():
+    # Rows on each other, and a few far apart: of such groups no row is near the others.
+    points = np.r_[np.zeros((60, 2)), 3.0 + np.arange(14.0).reshape(7, 2), np.full((30, 2), 40.0)]
+    labels = np.r_[np.zeros(60), np.ones(7), np.full(30, 2)].astype(int)
+    members = labels != 1
+    assert gaps._mended(points, labels, members).tolist() == labels.tolist()
 
 
 def test_only_rows_that_are_surely_far_out_are_no_ends_of_a_gap():

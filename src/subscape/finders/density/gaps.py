@@ -197,9 +197,11 @@ def _mended(points: FloatArray, labels: IntArray, members: BoolArray) -> IntArra
     """Groups joined, the least surely parted first, until no gap is left that chance would make.
 
     A gap may be at any of the rows, so that it is as unlikely as :data:`BROKEN` says only if the
-    probability of this one is smaller by their number.
+    probability of this one is smaller by their number. Of a group without a single row that is
+    surely its own, all rows are.
     """
     labels = labels.copy()
+    members = members | (np.bincount(labels, weights=members) == 0)[labels]
     enough = float(np.log(len(points) / BROKEN))
 
     def judged(a: int, b: int) -> float:
