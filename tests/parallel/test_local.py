@@ -12,7 +12,8 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 
 from subscape.core.errors import LostWorkerError
-from subscape.parallel.local import Lost, Shared, finished, in_order
+from subscape.parallel import local
+from subscape.parallel.local import Lost, Shared, finished, in_order, processes_kept
 from subscape.parallel.progress import Watch, best_of
 
 CALLS = [(i, Shared(np.full(3, 10.0))) for i in range(6)]
@@ -100,6 +101,70 @@ def test_tables_reach_workers_as_what_they_are(tmp_path):
     mapped[:] = 1.0
     calls = [(mapped, i) for i in range(3)]
     assert list(in_order(kind_and_sum, calls, 2)) == [("memmap", 300_000.0)] * 3
+
+
+@pytest.fixture
+def pools(monkeypatch):
+    """The pools that were begun and closed."""
+    seen = {"begun": 0, "closed": 0}
+
+    class Pool(local._Pool):
+        def __init__(self, n_jobs):
+            seen["begun"] += 1
+            super().__init__(n_jobs)
+
+        def close(self):
+            seen["closed"] += 1
+            super().close()
+
+    monkeypatch.setattr(local, "_Pool", Pool)
+    return seen
+
+
+def test_rounds_of_calls_share_a_pool(pools):
+    in_memory = Shared(np.full((200_000, 1), 7.0))
+    with processes_kept():
+        with processes_kept():
+            first = list(in_order(kind_and_sum, [(in_memory, k) for k in range(3)], 2))
+            assert first == [("ndarray", 1_400_000.0)] * 3
+        assert pools == {"begun": 1, "closed": 0}
+        assert list(in_order(kind_and_sum, [(in_memory, k) for k in range(3)], 2)) == first
+        # Another number of processes, a pool of its own.
+        list(in_order(plus, CALLS, 3))
+        assert pools == {"begun": 2, "closed": 1}
+    assert pools == {"begun": 2, "closed": 2}
+    list(in_order(plus, CALLS, 2))
+    assert pools == {"begun": 3, "closed": 3}
+
+
+def test_a_pool_in_use_is_nobody_elses(pools):
+    with processes_kept():
+        outer = in_order(plus, CALLS, 2)
+        assert next(outer) == 10.0
+        assert list(in_order(plus, CALLS, 2)) == [10.0 + i for i in range(6)]
+        assert pools == {"begun": 2, "closed": 1}
+        assert list(outer) == [11.0, 12.0, 13.0, 14.0, 15.0]
+        assert list(in_order(plus, CALLS, 2)) == [10.0 + i for i in range(6)]
+    assert pools == {"begun": 2, "closed": 2}
+
+
+@pytest.mark.filterwarnings("ignore:.*still being processed")
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_a_pool_in_which_something_went_wrong_is_not_kept(tmp_path, pools):
+    with processes_kept():
+        calls = [(i, str(tmp_path / "died")) for i in range(5)]
+        assert list(in_order(die_once, calls, 2)) == list(range(5))
+        assert pools["closed"] == 1 and (tmp_path / "died").exists()
+        with pytest.raises(KeyError, match="one"):
+            list(in_order(refuse, [(i,) for i in range(5)], 2))
+        left = in_order(plus, CALLS, 2)
+        next(left)
+        left.close()
+        closed = pools["closed"]
+        assert closed >= 3
+        assert list(in_order(plus, CALLS, 2)) == [10.0 + i for i in range(6)]
+        assert pools["closed"] == closed
+    assert pools["begun"] == pools["closed"]
 
 
 def test_no_job_at_all_is_started_for_one_call():

@@ -18,6 +18,7 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
 from subscape.files.leftovers import remove_leftovers
 from subscape.parallel.distributed import active_client
+from subscape.parallel.local import processes_kept
 from subscape.parallel.seeds import seed_sequence
 from subscape.parallel.threads import one_thread
 from subscape.runs.store import Run, RunStore, Task, run_all
@@ -324,7 +325,7 @@ class Exploration:
         Study
         """
         # Hundreds of small fits: threads of BLAS would wait for each other most of the time.
-        with one_thread():
+        with one_thread(), processes_kept():
             self.search()
             if self.scorer is self.scorers.directions:
                 self.candidates = climbed(self.candidates, self.scorer, MOST_CLIMBED)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +18,7 @@ from subscape.core.errors import LostWorkerError
 from .distributed import Lost, Shared, active_client, from_cluster, is_on_worker
 from .orphans import Parent, end_with
 
-__all__ = ["Lost", "Shared", "finished", "in_order"]
+__all__ = ["Lost", "Shared", "finished", "in_order", "processes_kept"]
 
 #: What a pool of processes says when one of them was killed.
 DEAD_WORKER = ("TerminatedWorkerError", "BrokenProcessPool")
@@ -114,6 +115,83 @@ def in_order(
                 place += 1
 
 
+class _Pool:
+    """One pool of processes for many rounds of calls, and the tables that went there by files."""
+
+    def __init__(self, n_jobs: int | None) -> None:
+        self.n_jobs = n_jobs
+        self.busy = False
+        # Tables are arguments of their own, which processes map instead of copying.
+        self._runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
+        self._runner.__enter__()
+
+    def __call__(self, calls: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+        return self._runner(calls)
+
+    def close(self) -> None:
+        """Remove the files; the processes themselves are joblib's, and wait for other work."""
+        self._runner.__exit__(None, None, None)
+
+
+#: The pool that is kept, in a list that is empty while there is none; None where none is kept.
+_KEPT: ContextVar[list[_Pool] | None] = ContextVar("kept pool of processes", default=None)
+
+
+@contextmanager
+def processes_kept() -> Iterator[None]:
+    """Inside, rounds of calls share one pool of processes, begun when the first one needs it.
+
+    Without that, every round writes its tables to files and waits a tenth of a second until they
+    are gone.
+
+    Examples
+    --------
+    >>> from subscape.parallel.local import in_order, processes_kept
+    >>> with processes_kept():
+    ...     [list(in_order(pow, [(2, k), (3, k)])) for k in (2, 3)]
+    [[4, 9], [8, 27]]
+    """
+    if _KEPT.get() is not None:
+        yield
+        return
+    kept: list[_Pool] = []
+    token = _KEPT.set(kept)
+    try:
+        yield
+    finally:
+        _KEPT.reset(token)
+        while kept:
+            kept.pop().close()
+
+
+@contextmanager
+def _pool(n_jobs: int | None) -> Iterator[_Pool]:
+    """The pool that is kept, if it has as many processes and nobody uses it, or one for now.
+
+    One in which a process was killed, or calls were left undone, is not kept.
+    """
+    kept = _KEPT.get()
+    if kept and kept[0].n_jobs != n_jobs and not kept[0].busy:
+        kept.pop().close()
+    if kept and kept[0].busy:
+        kept = None
+    with _deaf_workers():
+        pool = kept[0] if kept else _Pool(n_jobs)
+    if kept is not None and not kept:
+        kept.append(pool)
+    pool.busy = True
+    try:
+        yield pool
+    except BaseException:
+        if kept:
+            kept.clear()
+        pool.close()
+        raise
+    pool.busy = False
+    if not kept:
+        pool.close()
+
+
 def _from_processes(
     function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[tuple[int, Any]]:
@@ -125,16 +203,15 @@ def _from_processes(
         def todo(begun: list[int] = begun) -> Iterator[Any]:
             for i, call in list(waiting.items()):
                 begun.append(i)
-                # Tables are arguments of their own, which processes map instead of copying.
                 yield delayed(_in_worker)(parent, i, function, _on_disk(call), *call)
 
-        runner = Parallel(n_jobs=n_jobs, return_as="generator_unordered", batch_size=1)
         try:
-            with _deaf_workers():
-                outcomes = runner(todo())
-            for i, result in outcomes:
-                del waiting[i]
-                yield i, result
+            with _pool(n_jobs) as pool:
+                with _deaf_workers():
+                    outcomes = pool(todo())
+                for i, result in outcomes:
+                    del waiting[i]
+                    yield i, result
         except Exception as error:
             if type(error).__name__ not in DEAD_WORKER:
                 raise
