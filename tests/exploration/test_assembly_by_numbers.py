@@ -96,7 +96,7 @@ def small_job(X=None, rows=None, **changes):
         "scorer": scorer, "runs": [], "candidates": [], "truth": {}, "ideas": (), "seed": 7,
         "chance": NullMaxima(MAXIMA, MAXIMA), "time": 12.5, "to_come": (),
         "left_out": [],
-        "scorers": SimpleNamespace(boxes=None), "compared_pairs": {},
+        "scorers": SimpleNamespace(boxes=None), "jobs": None, "compared_pairs": {},
         "journal": SimpleNamespace(decide=lambda what, how: True),
         "compared": scorer, "_in_time": lambda share=1.0: True,
         "_again": lambda views: [

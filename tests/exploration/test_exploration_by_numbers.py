@@ -334,10 +334,10 @@ def test_samples_that_there_was_no_time_for_do_not_count(monkeypatch):
 def test_small_tables_need_no_processes_at_first(monkeypatch, n_jobs, cells, seconds, expected):
     monkeypatch.setattr(exploration.clock, "monotonic", lambda: 7.0 + seconds)
     job = bare(n_jobs=n_jobs, X=np.zeros(cells), began=7.0)
-    assert job._jobs == expected
+    assert job.jobs == expected
     # A cluster that somebody connected is used.
     monkeypatch.setattr(exploration, "active_client", lambda: "client")
-    assert job._jobs == n_jobs
+    assert job.jobs == n_jobs
 
 
 # -- views ----------------------------------------------------------------------------------------
@@ -418,6 +418,17 @@ def test_tasks_see_the_columns_that_they_can_do_with():
     found = task(Entry("CloudSearch", {"most": 5}), [1, 3])
     assert found.X is X and found.finder.few_valued == (1, 3)
     assert isinstance(found.finder, CloudSearch)
+
+
+def test_with_little_time_no_run_takes_more_than_a_twelfth_of_it():
+    ready = SimpleNamespace(few_valued=np.zeros(0, int))
+    boxes, means = Entry("MineClus", {"max_candidates": 2000}, 8), Entry("KMeans")
+    job = bare(Z=X, ready=ready, time=30.0)
+    assert job._task(boxes).finder.max_time == 2.5
+    assert job._task(boxes).note == bare(Z=X, ready=ready)._task(boxes).note
+    assert not hasattr(job._task(means).finder, "max_time")
+    unhurried = bare(Z=X, ready=ready)._task(boxes).finder
+    assert unhurried.max_time == boxes.make().max_time
 
 
 # -- what is left ---------------------------------------------------------------------------------

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
+from subscape.core.clustering import SubspaceClustering
 from subscape.core.types import BoolArray, FloatArray, IndexArray, IntArray
+from subscape.parallel import local
 from subscape.validation.criteria import smallest_cluster
 from subscape.validation.fitted_tails import Interval
 from subscape.validation.max_statistic import SURE
@@ -18,6 +20,7 @@ from .assess import NullMaxima, ViewStability, cluster_scores
 from .boxes import BoxScorer
 from .candidates import Candidate, groupings, row_distances
 from .explain import (
+    FeatureEvidence,
     facts,
     feature_evidence,
     in_table_columns,
@@ -118,7 +121,12 @@ def _doubts(view: View) -> tuple[bool, bool, bool]:
 def assemble(job: Exploration, outcome: Sequence[AssessedView], *, provisional: bool) -> Study:
     """The study of an exploration."""
     shown = rows_shown(job)
-    made = [make_view(job, 0, one, shown, provisional) for one in outcome]
+    placed = [_placed(job, one, provisional) for one in outcome]
+    evidence = _evidence(job, placed, provisional)
+    made = [
+        _view(job, 0, one, its, told, shown)
+        for one, its, told in zip(outcome, placed, evidence, strict=True)
+    ]
     order = in_reading_order(made)
     views = tuple(replace(made[place], number=number) for number, place in enumerate(order, 1))
     ordered = [outcome[place] for place in order]
@@ -324,6 +332,31 @@ def make_view(
 
     With ``everyone``, clusters that are too small to be seen are kept, too.
     """
+    placed = _placed(job, one, provisional, everyone=everyone)
+    return _view(job, number, one, placed, _evidence(job, [placed], provisional)[0], shown)
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """The clusters of a view, the largest first, with all rows put into them.
+
+    ``order`` has their places in the view, ``labels`` and ``memberships`` the rows searched,
+    ``assigned`` all rows, ``information`` what each feature tells about each cluster.
+    """
+
+    order: IndexArray
+    labels: IntArray
+    memberships: BoolArray
+    rule: Rule
+    assigned: Any
+    confidence: FloatArray
+    clustering: SubspaceClustering
+    information: FloatArray
+
+
+def _placed(
+    job: Exploration, one: AssessedView, provisional: bool, *, everyone: bool = False
+) -> _Placed:
     found = one.view
     order = in_order(found) if everyone else _large_enough(found, len(job.rows))
     memberships = found.memberships[order]
@@ -341,8 +374,33 @@ def make_view(
     if isinstance(job.scorer, BoxScorer) and one.idea is None:
         own = job.scorer.boxes(labels, memberships).own
     clustering, information = in_table_columns(job.table, job.ready, memberships, assigned, own)
-    told = None if provisional else feature_evidence(job.ready, labels, information)
-    listed = facts(job.searched, job.ready, clustering, information, memberships, told)
+    return _Placed(order, labels, memberships, rule, assigned, confidence, clustering, information)
+
+
+def _evidence(
+    job: Exploration, placed: Sequence[_Placed], provisional: bool
+) -> list[FeatureEvidence | None]:
+    """Which features tell the clusters of each view, by rows and values that did not make it."""
+    if provisional:
+        return [None] * len(placed)
+    ready = local.Shared(job.ready)
+    calls = [(ready, its.labels, its.information) for its in placed]
+    return list(local.in_order(feature_evidence, calls, job.jobs, what="view"))
+
+
+def _view(
+    job: Exploration,
+    number: int,
+    one: AssessedView,
+    placed: _Placed,
+    told: FeatureEvidence | None,
+    shown: IndexArray,
+) -> View:
+    found, order, labels = one.view, placed.order, placed.labels
+    clustering, assigned = placed.clustering, placed.assigned
+    listed = facts(
+        job.searched, job.ready, clustering, placed.information, placed.memberships, told
+    )
     again = one.again
     nothing = np.full(len(order), np.nan)
     n_own = (own_features(clustering) & job.ready.searched).sum(axis=1)
@@ -351,7 +409,7 @@ def make_view(
     return View(
         number=number,
         clustering=clustering,
-        row_confidence=confidence,
+        row_confidence=placed.confidence,
         finders=one.idea.finders
         if one.idea is not None
         else tuple(dict.fromkeys(member.finder for member in found.members)),
@@ -372,7 +430,7 @@ def make_view(
         coordinates=job.X[shown] @ basis,
         loadings=_loadings(job, basis),
         missing_redundancy=_told_by_missing(job, labels),
-        rule=rule,
+        rule=placed.rule,
         idea=_idea(job, one),
         idea_note=one.note,
         merges=_merges(job, one, labels, order),

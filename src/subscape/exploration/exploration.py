@@ -6,7 +6,7 @@ import os
 import time as clock
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +86,8 @@ from .views import Consensus, consensus_of, group, ranked
 SEARCH_SHARE = 0.5
 CHANCE_SHARE = 0.75
 LAST_SHARE = 0.9
+#: No run of a finder that can be told how long it may take takes a larger share than this.
+RUN_SHARE = 1 / 12
 #: Runs between two looks at the clock; always this many are made.
 AT_ONCE = 4
 #: Views that are taken out of the table per round, to look for others in what is left.
@@ -434,7 +436,7 @@ class Exploration:
             self.plan,
             self.journal,
             self.progress,
-            self._jobs,
+            self.jobs,
             partial(self._in_time, CHANCE_SHARE),
             few_valued,
             boxes=self.scorer is self.scorers.boxes,
@@ -491,7 +493,7 @@ class Exploration:
             "curve of a surer view", lambda: seen_curve(table, basis, numbers, self.plan.seed)
         )
 
-    @property
+    @cached_property
     def _n_ideas(self) -> int:
         """Ideas of a group that are tried on this table if clouds or boxes are sure."""
         classes = can_have_classes(self.searched, self.ready)
@@ -666,7 +668,7 @@ class Exploration:
             which: str,
         ) -> NullMaxima:
             return chance_maxima(
-                part, self.plan, self.journal, self.progress, self._jobs,
+                part, self.plan, self.journal, self.progress, self.jobs,
                 partial(self._in_time, LAST_SHARE), few, scores=[scores], numbers=numbers,
                 basis=seen, where=f"{name} {which}",
             )  # fmt: skip
@@ -791,6 +793,8 @@ class Exploration:
         few_valued = self.ready.few_valued
         if isinstance(finder, CloudSearch):
             finder.set_params(few_valued=tuple(few_valued.tolist()))
+        if self.time is not None and "max_time" in finder.get_params():
+            finder.set_params(max_time=RUN_SHARE * self.time)
         turned = entry.columns == "directions" or (
             isinstance(finder, CloudSearch) and not len(few_valued)
         )
@@ -815,13 +819,13 @@ class Exploration:
     def _run(self, name: str, tasks: Sequence[Task], share: float = LAST_SHARE) -> list[Run]:
         """The runs of all tasks, or of as many as are begun before such a share of the time."""
         if self.time is None:
-            return run_all(tasks, self.store, self._jobs, self.progress.rung(name))
+            return run_all(tasks, self.store, self.jobs, self.progress.rung(name))
         runs: list[Run] = []
         for first in range(0, len(tasks), AT_ONCE):
             if first and not self._goes_on(name, share):
                 break
             part = tasks[first : first + AT_ONCE]
-            runs += run_all(part, self.store, self._jobs, self.progress.rung(name))
+            runs += run_all(part, self.store, self.jobs, self.progress.rung(name))
         return runs
 
     def _goes_on(self, name: str, share: float) -> bool:
@@ -839,7 +843,7 @@ class Exploration:
             self.left_out.append(words)
 
     @property
-    def _jobs(self) -> int | None:
+    def jobs(self) -> int | None:
         """As many jobs as were asked for; of "as many as there are", one as long as it is enough.
 
         To start processes takes longer than most explorations of a small table.
