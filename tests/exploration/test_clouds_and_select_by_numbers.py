@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+import subscape
 from subscape.core.clustering import SubspaceClustering
 from subscape.exploration import clouds, select, separation, slices
 from subscape.exploration.clouds import Clouds, CloudSearch
 from subscape.exploration.information import canonical
-from subscape.exploration.select import Chosen, _Search
+from subscape.exploration.select import Chosen, _Search, choose_views
 from subscape.exploration.separation import (
     SLICED,
     GroupingScorer,
@@ -391,6 +392,42 @@ def test_what_is_compared_once_is_known(monkeypatch):
     noisy = np.where(np.arange(40) < 10, -1, two)
     assert slices.is_sliced(scorer, four, [noisy]) and len(calls) == 6
     assert len(np.unique(calls[-1])) == 3
+
+
+def in_three_columns(seed):
+    rng = np.random.default_rng(seed)
+    group = np.arange(90) % 3
+    centres = np.array([[12.0, -8, 120], [48, 0.5, 260], [92, 9, 420]])
+    return centres[group] + [2, 0.7, 9] * rng.normal(size=(90, 3)), group
+
+
+def test_a_group_that_is_called_noise_makes_no_coarser_grouping():
+    X, three = in_three_columns(0)
+    scorer = GroupingScorer((X - X.mean(axis=0)) / X.std(axis=0))
+    noisy = np.where(three == 1, -1, three // 2)
+    assert not slices.is_sliced(scorer, three, [noisy])
+    # Fewer rows than a cluster needs are no group.
+    few = np.where(np.arange(90) < 4, -1, three // 2)
+    assert slices._told_apart(scorer, few)[1] == 2 and slices._told_apart(scorer, noisy)[1] == 3
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_of_groupings_that_part_the_rows_alike_the_one_with_less_noise_is_chosen(order):
+    X, three = in_three_columns(1)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    both = [three, np.where(three == 1, -1, three // 2)]
+    (chosen,) = choose_views(GroupingScorer(Z), [both[i] for i in order])
+    assert order[chosen.place] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_clear_groups_along_a_line_are_three_clusters(seed):
+    X, three = in_three_columns(seed)
+    study = subscape.explore(X, effort="quick", progress=False, n_jobs=1)
+    np.testing.assert_array_equal(
+        [len(np.unique(three[study[1].labels == k])) for k in range(3)], [1, 1, 1]
+    )
+    assert study[1].n_clusters == 3 and (study[1].labels >= 0).all()
 
 
 @pytest.mark.parametrize("sizes", [[2, 5, 5, 6, 9], [6, 9], [2, 5]])

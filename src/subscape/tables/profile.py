@@ -313,7 +313,7 @@ def _running(names: Sequence[str], X: FloatArray) -> list[str]:
         rising &= (np.diff(X[start : start + FEWEST_ROWS + 1], axis=0) > 0).all(axis=0)
         if not rising.any():
             return []
-    which = [names[j] for j in np.flatnonzero(rising)]
+    which = [name for name, rises in zip(names, rising, strict=True) if rises]
     return [
         f"{listing(which)} {'rises' if len(which) == 1 else 'rise'} from each row to the next, as "
         "times and numbers of the rows do; if that is all, give "

@@ -232,8 +232,8 @@ def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:
     if width < 2 or times < 0.9 * (len(rows) - 1) or not headed:
         return False
     cells = [cell for row in rows[1:] for cell in row]
-    share = sum(counts_as_number(cell) or parse_number(cell) is not None for cell in cells)
-    share /= len(cells)
+    are_numbers = [counts_as_number(cell) or parse_number(cell) is not None for cell in cells]
+    share = sum(are_numbers) / len(cells)
     return share > 0.5 or (quoted and share == 0.5)
 
 
