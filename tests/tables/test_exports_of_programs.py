@@ -113,6 +113,8 @@ def test_names_behind_a_comment_sign(tmp_path, lines, names):
 def test_a_comment_above_names_is_a_comment(tmp_path):
     table = read(tmp_path, "# written by x, on Monday, in May", HEAD, *ROWS)
     assert table.feature_names == ("x", "n") and "1 comment line (#) left out" in told(table)
+    years = read(tmp_path, "# by x, in May, at home", "place,2019,2020", *ROWS)
+    assert years.feature_names == ("2019", "2020")
     # Where no column holds numbers nothing tells, and the line is a comment.
     words = read(
         tmp_path, "# by x, today", "a,b", *(f"{'uv'[i % 2]},{'wz'[i % 2]}" for i in range(9))
@@ -281,7 +283,11 @@ def test_of_years_of_two_digits_the_order_with_fewest_years(form, order):
 def test_months_with_years_of_two_digits(tmp_path):
     table = of_cells(tmp_path, ["Jan-20", "Feb-21", "Mrz 22", "Dec '99"] * 10)
     assert table.roles["value"] == "date"
-    assert "months, as the day on which they begin; years of two digits" in told(table)
+    assert "months, as the day on which they begin; two digits behind a month taken as" in told(
+        table
+    )
+    levels = of_cells(tmp_path, ["Jan-20", "Feb-21"] * 20, roles={"value": "nominal"})
+    assert levels.column("value").levels == ("Feb-21", "Jan-20")
     # Of one word the figures are a number; of one or two they may be a day.
     assert not read_periods(["Set 10", "Set 12"]).good.any()
     assert not read_periods(["Jan 3", "Feb 4"]).good.any()
@@ -317,6 +323,8 @@ def test_several_choices_in_a_cell_are_said(tmp_path):
     places = of_cells(tmp_path, [("Lyon, France", "Paris, France", "Rome, Italy")[i % 3]
                                  for i in range(N)])  # fmt: skip
     assert "choices" not in told(places)
+    names = of_cells(tmp_path, [f"Last{i % 4}, First{i % 3}" for i in range(N)])
+    assert "choices" not in told(names)
 
 
 # --- keys and times ---

@@ -403,16 +403,18 @@ def _of_figures(levels: Sequence[str], counts: NDArray[Any], unused: str) -> str
 def _of_choices(levels: Sequence[str]) -> str:
     """What is said of levels that are several choices each, as of surveys; they come in many."""
     for sign in (", ", "; ", ";", "|"):
-        parts = [[part.strip() for part in level.split(sign)] for level in levels]
-        times = Counter(part for level in parts for part in set(level) if part)
-        often = sum(n > 1 for n in times.values())
-        # Places such as "Lyon, France" share what stands behind, and not what stands in front.
-        if len(times) > 2 and often == len(times) and len(levels) >= len(times):
-            several = np.array([len(level) > 1 for level in parts])
-            if several.any():
-                shown = listing([level for level, is_such in zip(levels, several, strict=True)
-                                 if is_such], 2)  # fmt: skip
-                return f"levels that seem to be several choices each ({shown}) are one level each"
+        parts = [[part.strip() for part in level.split(sign) if part.strip()] for level in levels]
+        times = Counter(part for level in parts for part in set(level))
+        # Places such as "Lyon, France" share what stands behind, and not what stands in front;
+        # names in two parts have two of them always.
+        if (
+            2 < len(times) <= len(levels)
+            and min(times.values()) > 1
+            and len({len(level) for level in parts}) > 1
+        ):
+            shown = listing([text for text, level in zip(levels, parts, strict=True)
+                             if len(level) > 1], 2)  # fmt: skip
+            return f"levels that seem to be several choices each ({shown}) are one level each"
     return ""
 
 

@@ -156,7 +156,10 @@ def understand(
         if sizes[periods.good].sum() >= max(enough * total, 1):
             said = [f"{periods.what}, as the day on which they begin"]
             if periods.short_years:
-                said.append("years of two digits lie in 1969–2068")
+                said.append(
+                    "two digits behind a month taken as a year in 1969–2068; the role nominal "
+                    "keeps levels (columns=…)"
+                )
             said += _lost(texts, ~periods.good, sizes, f"no {periods.what}")
             odd = _first(texts, ~periods.good)
             return Meaning("date", spread(periods.values), note="; ".join(said), culprit=odd)

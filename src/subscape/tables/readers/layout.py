@@ -37,6 +37,7 @@ MOST_ROWS_ABOUT, FEWEST_BELOW = 3, 5
 LONG_LINE = 1 << 20
 
 _ROWS_TOLD = re.compile(r"\(?\d+ (?:row|record|zeile|ligne|fila)", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
 
 
@@ -175,7 +176,7 @@ def _names_above(rows: list[Row], decimal: str) -> list[str] | None:
     if _filled(above) == len(above) == len({cell.strip() for cell in above}):
         return None  # these are names themselves
     # Years are names where nothing stands above the first name, and all others are years.
-    years = [cell for cell in filled if re.fullmatch(r"(?:19|20)\d\d", cell)]
+    years = [cell for cell in filled if _YEAR.fullmatch(cell)]
     are_years = bool(years) and not above[0].strip() and len(years) == len(filled) - 1
     if any(_is_data(cell, decimal) for cell in filled if not (are_years and cell in years)):
         return None
@@ -379,6 +380,8 @@ def _comment_header(text: str, delimiter: str, rows: list[Row], decimal: str) ->
         and any(cells[j].strip() not in MARKERS for cells in below)
     ]  # fmt: skip
     is_row = of_data and all(_is_data(first[j], decimal) for j in of_data)
+    if all(_YEAR.fullmatch(first[j].strip()) for j in of_data):
+        return None  # years may be names
     return named if is_row and not any(_is_data(named[j], decimal) for j in of_data) else None
 
 
