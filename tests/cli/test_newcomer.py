@@ -147,7 +147,8 @@ def test_exports_of_programs_are_explored_without_an_option(run, tmp_path):
     rng = np.random.default_rng(4)
     degrees = np.array([-33.5, 20.25, 52.5])[GROUPS] + 0.1 * rng.normal(size=N)
     lines = [
-        f"{i + 1},{abs(x):.4f}° {'S' if x < 0 else 'N'},{g} days 0{i % 9}:{i % 60:02d}:00,{20 * g + y:.3E}"
+        f"{i + 1},{abs(x):.4f}° {'S' if x < 0 else 'N'},{g} days 0{i % 9}:{i % 60:02d}:00,"
+        f"{20 * g + y:.3E}"
         for i, (x, g, y) in enumerate(zip(degrees, GROUPS, rng.normal(size=N), strict=True))
     ]
     head = ["#,lat,age,conc", ",deg,d,mg/L"]

@@ -110,6 +110,12 @@ def test_names_behind_a_comment_sign(tmp_path, lines, names):
     assert "the names of the columns were taken from a comment" in told(table)
 
 
+def test_names_behind_a_number_sign_above_units(tmp_path):
+    table = read(tmp_path, "#,x,n", ",kg,cm", *(f"{i + 1},{x},{i % 4}" for i, x in enumerate(X)))
+    assert table.feature_names == ("x", "n") and table.n_rows == N and table.roles["#"] == "id"
+    assert "1 row below the names (line 2) says more of the columns" in told(table)
+
+
 def test_a_comment_above_names_is_a_comment(tmp_path):
     table = read(tmp_path, "# written by x, on Monday, in May", HEAD, *ROWS)
     assert table.feature_names == ("x", "n") and "1 comment line (#) left out" in told(table)

@@ -353,10 +353,11 @@ def _comment_header(text: str, delimiter: str, rows: list[Row], decimal: str) ->
     """Names in the last comment before the data, as NumPy and programs for genes write them.
 
     They are names where the first row is like the rows below it: where these hold numbers it does.
+    With ``#`` as its first cell the line is no comment.
     """
     if not rows:
         return None
-    named = None
+    named, alone = None, False
     for line in text.splitlines()[: rows[0][0]]:
         if not line.startswith("#"):
             break
@@ -371,6 +372,8 @@ def _comment_header(text: str, delimiter: str, rows: list[Row], decimal: str) ->
     if named is None or len(named) != width or width < 2:
         return None
     if not _is_header(first, decimal):
+        return named
+    if alone and not any(_is_data(cell, decimal) for cell in named):
         return named
     below = [cells for _, cells in others if len(cells) == width]
     of_data = [
@@ -467,6 +470,10 @@ def layout(
         if named is not None:
             names, said = distinct_names([cell.strip() for cell in named])
             notes += ["the names of the columns were taken from a comment", *said]
+            if about := rows_about(names, data, sign):
+                lines = ", ".join(str(line) for line, _ in rows[:about])
+                notes.append(told_about(data[:about], f"line {lines}"))
+                rows, data = rows[about:], data[about:]
         elif options.header is None:
             only = all(_is_data(cell, sign) for cell in data[0])
             why = "holds numbers only" if only else "holds texts that come again below, no names"
@@ -489,8 +496,7 @@ def layout(
             f"{'is a number' if len(numbers) == 1 else 'are numbers'}; header=False reads it as "
             "data"
         )
-    about = rows_about(data[0], data[1:], sign)
-    if about:
+    if about := rows_about(data[0], data[1:], sign):
         lines = ", ".join(str(line) for line, _ in rows[1 : 1 + about])
         notes.append(told_about(data[1 : 1 + about], f"line {lines}"))
     several = len(names) > 1
