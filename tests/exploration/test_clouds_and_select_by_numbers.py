@@ -406,9 +406,11 @@ def test_a_group_that_is_called_noise_makes_no_coarser_grouping():
     scorer = GroupingScorer((X - X.mean(axis=0)) / X.std(axis=0))
     noisy = np.where(three == 1, -1, three // 2)
     assert not slices.is_sliced(scorer, three, [noisy])
-    # Fewer rows than a cluster needs are no group.
-    few = np.where(np.arange(90) < 2, -1, three // 2)
-    assert slices._told_apart(scorer, few)[1] == 2 and slices._told_apart(scorer, noisy)[1] == 3
+    # Noise that is spread over the clusters, or too little of one, leaves a coarser one.
+    assert slices._is_a_cluster(noisy == -1, three, 3)
+    assert slices._is_a_cluster((noisy == -1) & (np.arange(90) > 40), three, 3)
+    for other in (np.arange(90) % 4 == 0, (noisy == -1) & (np.arange(90) > 45), three > 3):
+        assert not slices._is_a_cluster(other, three, 3)
 
 
 @pytest.mark.parametrize("order", [[0, 1], [1, 0]])

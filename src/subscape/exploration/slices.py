@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from subscape.core.types import FloatArray, IntArray
-from subscape.validation.criteria import smallest_cluster
+from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.validation.hump_likelihood import NORMAL, description_length, merged_groups
 
 from .separation import SMALLEST_SPREAD, GroupingScorer, in_earnest, seen_apart
@@ -87,11 +86,16 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
     >>> is_sliced(GroupingScorer(Z), sliced, [two]), is_sliced(GroupingScorer(Z), two, [sliced])
     (True, False)
     """
-    groups, n_groups, name = _told_apart(scorer, labels)
+    groups, n_clusters, name = _told_apart(scorer, labels)
     every = [_told_apart(scorer, one) for one in others]
     # The same groupings are compared after every step of a search.
     known = scorer.sliced
-    pairs = {(name, other): one for one, k, other in every if 1 < k < n_groups}
+    pairs = {
+        (name, other): one
+        for one, k, other in every
+        if 1 < k < n_clusters
+        and not (k + 1 == n_clusters and _is_a_cluster(one == k, groups, n_clusters))
+    }
     todo = {pair: one for pair, one in pairs.items() if pair not in known}
     if todo and not any(known.get(pair, False) for pair in pairs):
         seen = seen_apart(scorer.Y, groups)
@@ -106,17 +110,22 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
     return any(known.get(pair, False) for pair in pairs)
 
 
-def _told_apart(scorer: GroupingScorer, labels: IntArray) -> tuple[IntArray, int, bytes]:
-    """Groups in earnest, how many there are, and their name.
+def _is_a_cluster(noise: BoolArray, groups: IntArray, n_clusters: int) -> bool:
+    """Whether rows that are in no cluster are one of another grouping, which is no finer then.
 
-    Rows in no cluster are a group if they are as many as a cluster: else a grouping that calls one
-    of three clusters noise would be a coarser one of the three.
+    They are if the two share more than half of all their rows, which no second cluster can.
     """
+    shared = np.bincount(groups[noise], minlength=n_clusters)[:n_clusters]
+    sizes = np.bincount(groups, minlength=n_clusters)[:n_clusters]
+    return bool((2 * shared > noise.sum() + sizes - shared).any())
+
+
+def _told_apart(scorer: GroupingScorer, labels: IntArray) -> tuple[IntArray, int, bytes]:
+    """Groups in earnest, how many are clusters, and their name."""
     key = np.asarray(labels).tobytes()
     if key not in scorer.earnest:
         groups, n_clusters = in_earnest(labels)
-        n_groups = n_clusters + ((groups == n_clusters).sum() >= smallest_cluster(len(groups)))
-        scorer.earnest[key] = groups, int(n_groups), _name(groups)
+        scorer.earnest[key] = groups, n_clusters, _name(groups)
     return scorer.earnest[key]
 
 
