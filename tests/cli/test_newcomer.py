@@ -128,3 +128,33 @@ def test_progress_shows_itself_where_somebody_watches(monkeypatch):
     del line
     assert stream.getvalue().endswith("\r")
     assert Progress(False, None).report is None
+
+
+def test_a_row_of_years_is_names_where_that_is_said(run, tmp_path):
+    rows = "".join(f"{i * 7 % 11},{i % 5}\n" for i in range(30))
+    (tmp_path / "t.csv").write_text("1990,2000\n" + rows)
+    told = run("explore", "t.csv", "--check")
+    assert told.exit_code == 0 and "--header reads it as names" in told.stdout
+    named = run("explore", "t.csv", "--check", "--header", "--json")
+    assert named.exit_code == 0, named.output
+    assert [column["name"] for column in json.loads(named.stdout)["columns"]] == ["1990", "2000"]
+    data = run("explore", "t.csv", "--check", "--no-header", "--json")
+    assert json.loads(data.stdout)["rows"] == 31
+
+
+def test_exports_of_programs_are_explored_without_an_option(run, tmp_path):
+    """Units below the names, the unit of a map, a number sign, days in front of times."""
+    rng = np.random.default_rng(4)
+    degrees = np.array([-33.5, 20.25, 52.5])[GROUPS] + 0.1 * rng.normal(size=N)
+    lines = [
+        f"{i + 1},{abs(x):.4f}° {'S' if x < 0 else 'N'},{g} days 0{i % 9}:{i % 60:02d}:00,"
+        f"{20 * g + y:.3E}"
+        for i, (x, g, y) in enumerate(zip(degrees, GROUPS, rng.normal(size=N), strict=True))
+    ]
+    head = ["#,lat,age,conc", ",deg,d,mg/L"]
+    (tmp_path / "t.csv").write_text("\n".join([*head, *lines, ""]).replace("E+", "D+"), "utf-8")
+    done = run("explore", "t.csv", "--effort", "quick", "--jobs", "1", "--quiet", "-o", "s")
+    assert done.exit_code == 0, done.output
+    study = load_study(tmp_path / "s")
+    assert study.feature_names == ("lat", "age", "conc")
+    assert adjusted_rand_score(GROUPS, study[1].labels) == 1.0

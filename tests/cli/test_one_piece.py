@@ -19,7 +19,7 @@ from subscape.exploration.study import load_study
 #: Commands that read a table, and so say alike how.
 READ_TABLES = ("explore", "fit", "choose", "validate", "alternatives", "consensus", "predict")
 READING = (
-    "--id", "--columns", "--delimiter", "--encoding", "--decimal", "--no-header", "--na",
+    "--id", "--columns", "--delimiter", "--encoding", "--decimal", "--header", "--na",
     "--ragged", "--sheet", "--layer", "--use-rep", "--normalize", "--hvg", "--trusted",
 )  # fmt: skip
 

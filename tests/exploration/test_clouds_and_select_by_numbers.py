@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+import subscape
 from subscape.core.clustering import SubspaceClustering
 from subscape.exploration import clouds, select, separation, slices
 from subscape.exploration.clouds import Clouds, CloudSearch
 from subscape.exploration.information import canonical
-from subscape.exploration.select import Chosen, _Search
+from subscape.exploration.select import Chosen, _Search, choose_views
 from subscape.exploration.separation import (
     SLICED,
     GroupingScorer,
@@ -393,6 +394,44 @@ def test_what_is_compared_once_is_known(monkeypatch):
     assert len(np.unique(calls[-1])) == 3
 
 
+def in_three_columns(seed):
+    rng = np.random.default_rng(seed)
+    group = np.arange(90) % 3
+    centres = np.array([[12.0, -8, 120], [48, 0.5, 260], [92, 9, 420]])
+    return centres[group] + [2, 0.7, 9] * rng.normal(size=(90, 3)), group
+
+
+def test_a_group_that_is_called_noise_makes_no_coarser_grouping():
+    X, three = in_three_columns(0)
+    scorer = GroupingScorer((X - X.mean(axis=0)) / X.std(axis=0))
+    noisy = np.where(three == 1, -1, three // 2)
+    assert not slices.is_sliced(scorer, three, [noisy])
+    # Noise that is spread over the clusters, or too little of one, leaves a coarser one.
+    assert slices._is_a_cluster(noisy == -1, three, 3)
+    assert slices._is_a_cluster((noisy == -1) & (np.arange(90) > 40), three, 3)
+    for other in (np.arange(90) % 4 == 0, (noisy == -1) & (np.arange(90) > 45), three > 3):
+        assert not slices._is_a_cluster(other, three, 3)
+
+
+@pytest.mark.parametrize("order", [[0, 1], [1, 0]])
+def test_of_groupings_that_part_the_rows_alike_the_one_with_less_noise_is_chosen(order):
+    X, three = in_three_columns(1)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    both = [three, np.where(three == 1, -1, three // 2)]
+    (chosen,) = choose_views(GroupingScorer(Z), [both[i] for i in order])
+    assert order[chosen.place] == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_three_clear_groups_along_a_line_are_three_clusters(seed):
+    X, three = in_three_columns(seed)
+    study = subscape.explore(X, effort="quick", progress=False, n_jobs=1)
+    np.testing.assert_array_equal(
+        [len(np.unique(three[study[1].labels == k])) for k in range(3)], [1, 1, 1]
+    )
+    assert study[1].n_clusters == 3 and (study[1].labels >= 0).all()
+
+
 @pytest.mark.parametrize("sizes", [[2, 5, 5, 6, 9], [6, 9], [2, 5]])
 @pytest.mark.parametrize("d", [2, 7])
 def test_scores_of_few_clusters_and_of_many_are_those_of_all_together(sizes, d):
@@ -449,7 +488,10 @@ def chooser(**attributes):
 
 def test_what_the_choice_begins_with():
     n = 130
-    made = [np.arange(40) * 0 + i for i in range(n)]
+    # Each parts the rows in its own way: by the digits of its number.
+    bits = np.minimum((np.arange(40) + 2) // 3 - 1, 8)
+    made = [np.where((bits >= 0) & ((i >> bits) & 1 > 0), 200, i) for i in range(n)]
+    assert all(labels[0] == i for i, labels in enumerate(made))
     gains = np.linspace(-0.1, 1.0, n)
     asked = []
 

@@ -227,8 +227,11 @@ def test_the_order_of_most_dates():
 
 
 def test_times_of_day():
-    values, good = read_times(["7:30", "12:00 am", "12:15 PM", "1:15 pm", "13:00 pm", "0:00 am",
-                               "1:02:03", "1:02:03,5", "noon", "100:30"])  # fmt: skip
+    values, good, said = read_times(
+        ["7:30", "12:00 am", "12:15 PM", "1:15 pm", "13:00 pm", "0:00 am", "1:02:03", "1:02:03,5",
+         "noon", "100:30"]
+    )  # fmt: skip
     known = [7.5, 0, 12.25, 13.25, NAN, NAN, 1 + 2 / 60 + 3 / 3600, 1 + 2 / 60 + 3.5 / 3600, NAN]
     np.testing.assert_allclose(values[:9], known)
     assert good[:9].tolist() == [True] * 4 + [False] * 2 + [True] * 2 + [False]
+    assert said == "'7:30' read as hours and minutes"

@@ -645,7 +645,7 @@ def test_numbers_with_signs_at_them_are_not_used_and_that_is_said(tmp_path, cell
     "cells",
     [
         [f"{110 + i}/{70 + i % 9}" for i in range(20)],
-        [f"52°{i}'N" for i in range(20)],
+        [f"52.{i:02d} -13.4" for i in range(20)],
         [f"{i % 11}-{12 + i % 11}" for i in range(20)],
     ],
 )

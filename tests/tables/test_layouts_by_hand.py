@@ -136,7 +136,7 @@ def test_one_column_that_holds_another_delimiter():
         (["1,5", "2,5", "2.5"], ";", ",", True), (["1"], ";", ".", False),
         # Three figures behind a sign may be thousands, unless there is another sign, a leading
         # zero, more than three figures before it, or it comes twice.
-        (["1.234"], ";", ".", False), (["1,234"], ",", ".", False), (["0,234"], ";", ",", False),
+        (["1.234"], ",", ".", False), (["1,234"], ",", ".", False), (["0,234"], ";", ",", False),
         (["1234,567"], "\t", ",", False), (["1.234,5"], ";", ",", False),
         (["1,234.5"], ";", ".", False), (["1.234.567"], ";", ",", False),
         (["1,234,567"], ";", ".", False), (["1'234,5"], ";", ",", False),
@@ -146,6 +146,13 @@ def test_one_column_that_holds_another_delimiter():
 def test_decimal_signs(cells, delimiter, sign, is_mixed):
     found = dialect.find_decimal([cells, ["x", "7"]], delimiter)
     assert (found.sign, found.is_mixed, found.note) == (sign, is_mixed, "")
+
+
+def test_three_figures_behind_every_point_under_semicolons_are_said():
+    found = dialect.find_decimal([["1.234", "12.345"]], ";")
+    assert found.sign == "." and not found.is_mixed
+    assert found.note.startswith("'1.234' was read as 1.234, with a decimal point; decimal=','")
+    assert dialect.find_decimal([["1.234", "0.345"]], ";").note == ""
 
 
 def test_a_thousand_under_semicolons_is_a_decimal_comma_and_said():
@@ -257,7 +264,10 @@ def test_a_line_that_says_the_delimiter():
 def test_names_are_made_where_there_are_none():
     seen = found("1,2\n3,4\n")
     assert seen.names == ["x0", "x1"] and seen.skip == 0 and len(seen.rows) == 2
-    assert seen.notes == ["the first row holds numbers only, so the columns are called x0, x1, …"]
+    assert seen.notes == [
+        "the first row holds numbers only, so the columns are called x0, x1, …; header=True reads "
+        "it as names"
+    ]
     assert found("a,b\n1,2\n", header=False)[3:7] == (
         ["x0", "x1"], 0, [["a", "b"], ["1", "2"]], []
     )  # fmt: skip

@@ -240,8 +240,9 @@ def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
                      "the header."),
         click.option("--na", multiple=True, metavar="VALUE",
                      help="A cell that means no value, such as -999; may be repeated."),
-        click.option("--no-header", is_flag=True,
-                     help="The first line of a text file is data, not names."),
+        click.option("--header/--no-header", default=None,
+                     help="Whether the first line of a table is names or data, if not as "
+                     "detected."),
         click.option("--decimal", type=click.Choice([".", ","]),
                      help="Decimal sign of a text file, if not as detected."),
         click.option("--encoding", help="Encoding of a text file, if not as detected."),
@@ -256,7 +257,7 @@ def text_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
     """These options as :meth:`subscape.Table.read` takes them.
 
-    >>> of_text({"delimiter": "tab", "encoding": None, "decimal": None, "no_header": True})
+    >>> of_text({"delimiter": "tab", "encoding": None, "decimal": None, "header": False})
     {'delimiter': '\\t', 'encoding': None, 'decimal': None, 'header': False}
     """
     delimiter = options["delimiter"]
@@ -276,6 +277,6 @@ def of_text(options: Mapping[str, Any]) -> dict[str, Any]:
         "delimiter": _NAMES.get(delimiter, _unescaped(delimiter)),
         "encoding": options["encoding"],
         "decimal": options["decimal"],
-        "header": False if options["no_header"] else None,
+        "header": options["header"],
         **extra,
     }

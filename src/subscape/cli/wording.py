@@ -10,6 +10,7 @@ _OPEN = re.compile(r"\b(delimiter|encoding|decimal|format)=")
 _WORDS = (
     ("pass force=True (--force)", "pass --force"),
     ("header=False", "--no-header"),
+    ("header=True", "--header"),
     ("ragged='pad'", "--ragged pad"),
     ("limits=Limits.lifted()", "--trusted"),
     ("by limits=Limits(columns=…)", "by --trusted"),

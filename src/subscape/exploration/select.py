@@ -13,7 +13,14 @@ from subscape.core.types import BoolArray, IndexArray, IntArray
 from subscape.validation.criteria import SIGNIFICANCE_LEVEL
 
 from .information import joint_labels, novelty
-from .separation import LEAST_ENTROPY, SLICED, Grouping, GroupingScorer, Separation
+from .separation import (
+    LEAST_ENTROPY,
+    SLICED,
+    Grouping,
+    GroupingScorer,
+    Separation,
+    in_earnest,
+)
 
 #: A grouping must gain, per nat that it tells, this share of what the best one gains.
 LEAST_RATE = 0.15
@@ -123,8 +130,28 @@ class _Search:
         scores = np.array([found.score for found in self.whole])
         order = np.argsort(-scores, kind="stable")[:MOST_LOOKED_AT]
         self.places = [int(i) for i in order if scores[i] > 0]
+        self.places = self.without_repetitions()
         self.places = [i for i in self.places if not self.is_overdone(i)]
         self.cost = LEAST_RATE * float(scores.max(initial=0.0))
+
+    def without_repetitions(self) -> list[int]:
+        """Places of groupings that part the rows in different ways.
+
+        Among clouds noise is a group like the others. Where one finder calls a whole group noise
+        and another a cluster, both tell the same, and the one with fewer rows in none is kept.
+        """
+        kept: dict[bytes | int, int] = {}
+        for place in self.places:
+            key: bytes | int = place
+            if self.told[place].over_normal > -np.inf:  # boxes may overlap
+                groups, _ = in_earnest(self.labels[place])
+                _, first, group = np.unique(groups, return_index=True, return_inverse=True)
+                key = np.argsort(np.argsort(first))[group].tobytes()
+            other = kept.setdefault(key, place)
+            if (self.labels[place] < 0).sum() < (self.labels[other] < 0).sum():
+                kept[key] = place
+        places = set(kept.values())
+        return [place for place in self.places if place in places]
 
     def is_overdone(self, place: int) -> bool:
         """Whether coarser groupings are far clearer than what this one adds to them.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from subscape.core.types import FloatArray, IntArray
+from subscape.core.types import BoolArray, FloatArray, IntArray
 from subscape.validation.hump_likelihood import NORMAL, description_length, merged_groups
 
 from .separation import SMALLEST_SPREAD, GroupingScorer, in_earnest, seen_apart
@@ -90,7 +90,12 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
     every = [_told_apart(scorer, one) for one in others]
     # The same groupings are compared after every step of a search.
     known = scorer.sliced
-    pairs = {(name, other): one for one, k, other in every if 1 < k < n_clusters}
+    pairs = {
+        (name, other): one
+        for one, k, other in every
+        if 1 < k < n_clusters
+        and not (k + 1 == n_clusters and _is_a_cluster(one == k, groups, n_clusters))
+    }
     todo = {pair: one for pair, one in pairs.items() if pair not in known}
     if todo and not any(known.get(pair, False) for pair in pairs):
         seen = seen_apart(scorer.Y, groups)
@@ -103,6 +108,16 @@ def is_sliced(scorer: GroupingScorer, labels: IntArray, others: Sequence[IntArra
             if known[pair]:
                 break
     return any(known.get(pair, False) for pair in pairs)
+
+
+def _is_a_cluster(noise: BoolArray, groups: IntArray, n_clusters: int) -> bool:
+    """Whether rows that are in no cluster are one of another grouping, which is no finer then.
+
+    They are if the two share more than half of all their rows, which no second cluster can.
+    """
+    shared = np.bincount(groups[noise], minlength=n_clusters)[:n_clusters]
+    sizes = np.bincount(groups, minlength=n_clusters)[:n_clusters]
+    return bool((2 * shared > noise.sum() + sizes - shared).any())
 
 
 def _told_apart(scorer: GroupingScorer, labels: IntArray) -> tuple[IntArray, int, bytes]:

@@ -11,10 +11,19 @@ import numpy as np
 
 from subscape.core.types import BoolArray, FloatArray, IntArray
 
+#: Zones by their letters, in hours from Greenwich.
+_ZONES = {"EST": -5, "EDT": -4, "CST": -6, "CDT": -5, "MST": -7, "MDT": -6, "PST": -8, "PDT": -7,
+          "WET": 0, "WEST": 1, "CET": 1, "CEST": 2, "EET": 2, "EEST": 3, "BST": 1, "MSK": 3,
+          "JST": 9, "AEST": 10, "AEDT": 11}  # fmt: skip
 _TIME = (
     r"(?:(?:[T ]|,\s*|\s+)(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)"
-    r"(?P<fraction>[.,]\d{1,9})?)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*"
-    r"(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?)?"
+    r"(?P<fraction>[.,]\d{1,9})?)?\s*(?:Uhr|h)?\s*(?P<half>[AaPp]\.?[Mm]\.?)?\s*"
+    rf"(?P<zone>Z|(?:UTC|GMT)?[+-]\d{{1,2}}(?::?\d\d)?|UTC|GMT|{'|'.join(_ZONES)})?)?"
+)
+#: Year behind the time, as in messages of Unix: Thu Jan 5 10:00:00 CET 2023.
+_YEAR_LAST = re.compile(
+    r"(?P<day>(?:[^\W\d_]+,?\s+)?[^\W\d_]{3,10}\s+\d{1,2})\s+(?P<time>\d{1,2}:\d\d:\d\d)\s+"
+    r"(?P<zone>(?:[A-Z]{3,4}|[+-]\d{4})\s+)?(?P<year>\d{4})"
 )
 _FIGURES = re.compile(
     rf"(?P<a>\d{{1,4}})(?P<sign>[-./])(?P<b>\d{{1,2}})(?P=sign)(?P<c>\d{{1,4}})\.?{_TIME}", re.ASCII
@@ -35,7 +44,8 @@ _YEAR = r"(?:1[89]|20)[0-9]{2}"
 #: Months without a day; with a point, 1.2021 would be a number.
 _MONTHLY = re.compile(
     rf"(?P<y>{_YEAR})[-/](?P<m>[01]?[0-9])|(?P<m2>[01]?[0-9])[-/](?P<y2>{_YEAR})|"
-    rf"(?P<m3>[^\W\d_]{{3,10}})\.?[\s-]+(?P<y3>{_YEAR})"
+    rf"(?P<m3>[^\W\d_]{{3,10}})\.?[\s-]+(?P<y3>{_YEAR})|"
+    r"(?P<m4>[^\W\d_]{3,10})\.?(?:\s|-|\s?['\u2019])(?P<y4>\d\d)"
 )
 #: Weeks of ISO 8601, and quarters.
 _WEEKLY = re.compile(rf"(?P<y>{_YEAR})[-/ ]?(?:[WK]|[CK]W)(?P<w>[0-5]?[0-9])", re.IGNORECASE)
@@ -48,11 +58,22 @@ _COMPACT = re.compile(r"(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])", 
 #: As many different whole numbers are days by chance in less than one of a million columns.
 ENOUGH_DAYS = 5
 _CLOCK = re.compile(
-    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?\s*([AaPp]\.?[Mm]\.?)?", re.ASCII
+    r"(\d{1,3}):([0-5]\d)(?::([0-5]\d(?:[.,]\d+)?))?\s*(?:Uhr|h)?\s*([AaPp]\.?[Mm]\.?)?", re.ASCII
 )
-#: Hours, minutes, seconds by their letters; at least one.
+#: How far a zone is from UTC.
+_OFFSET = re.compile(r"([+-])(\d{1,2}?):?(\d\d)?$", re.ASCII)
+#: Days before a time, as Python, pandas and databases write durations.
+_DAYS_AND_CLOCK = re.compile(
+    r"([+-]?\d+)\s*d(?:ays?)?,?\s*([+-])?(\d{1,2}):([0-5]\d):([0-5]\d(?:[.,]\d+)?)", re.ASCII
+)
+#: Durations of ISO 8601, from days down.
+_ISO_SPAN = re.compile(
+    r"P(?:(\d+)D)?T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:[.,]\d+)?)S)?", re.ASCII
+)
+#: Days, hours, minutes, seconds by their letters; at least one.
 _SPAN = re.compile(
-    r"(?=\d)(?:(\d+)\s*h(?:ours?|rs?|\.)?)?\s*(?:(\d+)\s*m(?:in(?:utes?|s|\.)?)?)?\s*"
+    r"(?=\d)(?:(\d+)\s*d(?:ays?)?)?\s*"
+    r"(?:(\d+)\s*h(?:ours?|rs?|\.)?)?\s*(?:(\d+)\s*m(?:in(?:utes?|s|\.)?)?)?\s*"
     r"(?:(\d+(?:[.,]\d+)?)\s*s(?:ec(?:onds?|s|\.)?)?)?",
     re.ASCII | re.IGNORECASE,
 )
@@ -101,6 +122,9 @@ def parse_day(text: str, order: str) -> float | None:
     Years of four digits in front are followed by the month, whatever the order of the others.
     """
     text = _CJK.sub(r"\1-\2-\3", text)
+    late = _YEAR_LAST.fullmatch(text)
+    if late is not None:
+        text = f"{late['day']} {late['year']} {late['time']} {(late['zone'] or '').strip()}".strip()
     found = _FIGURES.fullmatch(text)
     if found is None:
         found = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
@@ -139,25 +163,26 @@ def _days(year: int, month: int, day: int, found: re.Match[str]) -> float | None
     seconds = (moment - _EPOCH) / timedelta(seconds=1)
     if found["fraction"]:
         seconds += float("0." + found["fraction"][1:])
-    zone = found["zone"] or "Z"
-    if zone[0] in "+-":
-        minutes = int(zone[1:3]) * 60 + int(zone[-2:])
-        seconds -= (minutes if zone[0] == "+" else -minutes) * 60
+    zone = _OFFSET.search(found["zone"] or "")
+    if zone is not None:
+        minutes = int(zone[2]) * 60 + int(zone[3] or 0)
+        seconds -= (minutes if zone[1] == "+" else -minutes) * 60
+    seconds -= 3600 * _ZONES.get(found["zone"] or "", 0)
     return seconds / 86400
 
 
 def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days | None:
     """Read the different texts of a column as dates; None if hardly any is one.
 
-    The order of day, month and year is the one that most cells allow. Where several do, years
-    first come first, then days.
+    The order of day, month and year is the one that most cells allow; of several, where years have
+    two digits, the one with the fewest different years. Then years first come first, then days.
 
     >>> import numpy as np
     >>> found = read_dates(["12/31/2024", "01/02/2024"], np.array([1, 1]))
     >>> found.order, found.is_ambiguous
     ('mdy', False)
     """
-    if not any(_FIGURES.fullmatch(t) or _month_in(t) or _CJK.match(t) for t in levels[:50]):
+    if not any(_looks_like_a_day(text) for text in levels[:50]):
         return None
     asked = (order,) if order else ("ymd", "dmy", "mdy")
     fits = {}
@@ -165,7 +190,7 @@ def read_dates(levels: Sequence[str], counts: IntArray, order: str = "") -> Days
         values = [parse_day(text, one) for text in levels]
         good = np.array([value is not None for value in values])
         fits[one] = (int(counts[good].sum()), good, values)
-    best = max(asked, key=lambda one: fits[one][0])
+    best = max(asked, key=lambda one: (fits[one][0], -_n_years(fits[one][2])))
     n, good, values = fits[best]
     if n == 0:
         return None
@@ -184,12 +209,14 @@ class Periods(NamedTuple):
     """The texts of a column as months, weeks or quarters.
 
     ``values`` are the days on which they begin, in days since 1970-01-01, NaN where a text is no
-    period; ``good`` says which are; ``what`` is their name, such as "months".
+    period; ``good`` says which are; ``what`` is their name, such as "months"; ``short_years``
+    whether years have two digits.
     """
 
     values: FloatArray
     good: BoolArray
     what: str
+    short_years: bool = False
 
 
 def read_periods(levels: Sequence[str]) -> Periods:
@@ -202,23 +229,28 @@ def read_periods(levels: Sequence[str]) -> Periods:
     """
     values = np.full(len(levels), np.nan)
     seen: dict[str, None] = {}
+    short = [found for text in levels if (found := _MONTHLY.fullmatch(text)) and found["y4"]]
+    # Of one word alone, such as Set 12, the figures are a number.
+    one_word = len({found["m4"].lower() for found in short}) == 1
     for i, text in enumerate(levels):
+        if one_word and (found := _MONTHLY.fullmatch(text)) and found["y4"]:
+            continue
         for what, first_day in (("months", _month), ("weeks", _week), ("quarters", _quarter)):
             day = first_day(text)
             if day is not None:
                 values[i] = (day.replace(tzinfo=UTC) - _EPOCH).days
                 seen[what] = None
                 break
-    return Periods(values, ~np.isnan(values), " and ".join(seen))
+    return Periods(values, ~np.isnan(values), " and ".join(seen), bool(short) and not one_word)
 
 
 def _month(text: str) -> datetime | None:
     found = _MONTHLY.fullmatch(text)
     if found is None:
         return None
-    name = (found["m3"] or "").lower()
+    name = (found["m3"] or found["m4"] or "").lower()
     month = _MONTH.get(name, 0) if name else int(found["m"] or found["m2"])
-    year = int(found["y"] or found["y2"] or found["y3"])
+    year = _full(found["y"] or found["y2"] or found["y3"] or found["y4"])
     return datetime(year, month, 1) if 1 <= month <= 12 else None
 
 
@@ -262,35 +294,85 @@ def compact_days(values: FloatArray) -> FloatArray | None:
     return out
 
 
+def _looks_like_a_day(text: str) -> bool:
+    patterns = (_FIGURES, _YEAR_LAST)
+    named = _month_in(text) or _CJK.match(text) is not None
+    return named or any(pattern.fullmatch(text) for pattern in patterns)
+
+
+def _n_years(days: Sequence[float | None]) -> int:
+    """How many different years there are."""
+    present = np.array([day for day in days if day is not None])
+    return len(np.unique(np.floor(present).astype("datetime64[D]").astype("datetime64[Y]")))
+
+
 def _month_in(text: str) -> bool:
     found = _DAY_FIRST.fullmatch(text) or _MONTH_FIRST.fullmatch(text)
     return found is not None and found["m"].lower() in _MONTH
 
 
-def read_times(levels: Sequence[str]) -> tuple[FloatArray, BoolArray]:
-    """Times of day and durations such as 7:30, 1:15 pm or 1h 30m, in hours; NaN where one is none.
+class Times(NamedTuple):
+    """Times and durations in hours.
 
-    Figures with one letter, such as 5 h, are numbers in a unit, unless others have two.
+    ``values`` are NaN where a text is none, ``good`` says which are some, ``said`` how those of two
+    parts were read, which may be hours and minutes or minutes and seconds.
+    """
 
-    >>> read_times(["7:30", "1:15 pm", "1h 30m", "noon"])[0]
-    array([ 7.5 , 13.25,  1.5 ,   nan])
+    values: FloatArray
+    good: BoolArray
+    said: str
+
+
+def read_times(levels: Sequence[str]) -> Times:
+    """Times of day and durations such as 7:30, 1:15 pm, 1h 30m or PT1H30M, in hours.
+
+    Figures with one letter, such as 5 h, are numbers in a unit, unless others have two. Where some
+    are h:mm:ss, those of two parts are m:ss if they go beyond 23, and else h:mm.
+
+    >>> read_times(["7:30", "1:15 pm", "1h 30m", "PT90M", "1 day, 1:30:00", "noon"]).values
+    array([ 7.5 , 13.25,  1.5 ,  1.5 , 25.5 ,   nan])
+    >>> read_times(["45:00", "1:15:00"]).values
+    array([0.75, 1.25])
     """
     values = np.full(len(levels), np.nan)
-    spans = [_SPAN.fullmatch(text.strip()) for text in levels]
-    if any(found is not None and sum(map(bool, found.groups())) > 1 for found in spans):
-        for i, found in enumerate(spans):
-            if found is not None:
-                h, m, s = (float((part or "0").replace(",", ".")) for part in found.groups())
-                values[i] = h + m / 60 + s / 3600
-    for i, text in enumerate(levels):
-        found = _CLOCK.fullmatch(text)
+    texts = [text.strip() for text in levels]
+    spans = [_SPAN.fullmatch(text) for text in texts]
+    several = any(found is not None and sum(map(bool, found.groups())) > 1 for found in spans)
+    for i, text in enumerate(texts):
+        found = (spans[i] if several else None) or _ISO_SPAN.fullmatch(text)
+        if found is not None:
+            values[i] = _hours(*found.groups())
+            continue
+        found = _DAYS_AND_CLOCK.fullmatch(text)
+        if found is not None:
+            clock = _hours(None, *found.groups()[2:])
+            values[i] = 24 * int(found[1]) + (-clock if found[2] == "-" else clock)
+    clocks = [_CLOCK.fullmatch(text) for text in levels]
+    short = [found for found in clocks if found is not None and not found[3] and not found[4]]
+    long = [int(found[1]) for found in clocks if found is not None and found[3]]
+    are_minutes = (
+        bool(short and long) and max(long) < 24 and 23 < max(int(found[1]) for found in short) < 60
+    )
+    for i, found in enumerate(clocks):
         if found is None:
+            continue
+        if are_minutes and not found[3] and not found[4]:
+            values[i] = _hours(None, None, found[1], found[2])
             continue
         hours = int(found[1])
         if found[4]:
             if not 1 <= hours <= 12:
                 continue
             hours = hours % 12 + (12 if found[4][0] in "pP" else 0)
-        seconds = float((found[3] or "0").replace(",", "."))
-        values[i] = hours + int(found[2]) / 60 + seconds / 3600
-    return values, ~np.isnan(values)
+        values[i] = _hours(None, str(hours), found[2], found[3])
+    said = ""
+    if short:
+        what = "minutes and seconds" if are_minutes else "hours and minutes"
+        said = f"{short[0][0]!r} read as {what}"
+    return Times(values, ~np.isnan(values), said)
+
+
+def _hours(*parts: str | None) -> float:
+    """Hours of days, hours, minutes and seconds."""
+    d, h, m, s = (float((part or "0").replace(",", ".")) for part in parts)
+    return 24 * d + h + m / 60 + s / 3600

@@ -28,7 +28,8 @@ _CURRENCY = (
 #: Letters of units: no fractions such as ½, which belong to the number.
 _LETTER = r"[^\W\d_¼-¾⅐-⅟]"
 _UNIT = rf"(?:%|‰|°\s?[A-Za-z]?|{_LETTER}{{1,12}}\.?(?:/{_LETTER}{{1,8}})?(?:[²³]|\^?[23])?)"
-_CORE = r"(?:[0-9](?:[0-9.,' ]*[0-9])?[.,]?|[.,][0-9]+)(?:[eE][+-]?[0-9]+)?"
+#: Fortran writes 1.5D+03, always with the sign.
+_CORE = r"(?:[0-9](?:[0-9.,' ]*[0-9])?[.,]?|[.,][0-9]+)(?:[eE][+-]?[0-9]+|[dD][+-][0-9]{1,3})?"
 _TOKEN = re.compile(
     rf"(?P<sign>[+-])?\s*(?P<currency>{_CURRENCY})?\s*(?P<open>\()?\s*(?P<inner>[+-])?\s*"
     rf"(?P<inside>{_CURRENCY})?\s*(?P<core>{_CORE})\s*(?P<minus>-)?\s*"
@@ -43,10 +44,19 @@ _PLAINER = str.maketrans(
     | {chr(zero + i): str(i) for zero in (0x660, 0x6F0, 0x966) for i in range(10)}
     | {"\u066b": ".", "\u066c": ",", "\u066a": "%"}
 )
+_POWERS = str.maketrans("EDd", "eee")
 _MONEY = re.compile(_CURRENCY)
 #: Signs before and behind a number that say something of it: about, less than, uncertain, quoted.
 _MARKS = re.compile(r"^[~≈≃<>≤≥=*'\"\\^†‡\s]+|(?:\s*(?:±|\+/-).*|[*'\"^†‡?!+\s]+)$", re.DOTALL)
 _TWO = re.compile(r"\d{1,4}\D{1,3}\d{1,4}\D{0,2}")
+#: Two decimal numbers and more, such as coordinates, also in brackets behind a word.
+_SEVERAL = re.compile(
+    r"(?:[A-Za-z]*\s*[(\[]\s*)?(?:[+-]?\d+\.\d+(?:(?:\s*[,;/|]\s*|\s+)[+-]?\d+\.\d+)+|"
+    r"[+-]?\d+,\d+(?:(?:\s*[;/|]\s*|\s+)[+-]?\d+,\d+)+)(?:\s*[)\]])?",
+    re.ASCII,
+)
+#: Signs that multiply, so that a number without one is not in it.
+_FACTORS = frozenset(["%", "‰", "k", "tsd", "bn", "mio", "Mio", "mln", "Mln", "mrd", "Mrd"])
 _DASHED = re.compile(r"(?<=\d)(?:[.,]-{1,2}|/-$)")
 #: Endings of the plural: with one of them, a unit of three letters and more is the same unit.
 _PLURALS = ("s", "es", "e", "n", "en")
@@ -166,13 +176,13 @@ def is_marked_number(text: str) -> bool:
 
 
 def is_two_numbers(text: str) -> bool:
-    """Whether a cell holds two short numbers, with signs between them.
+    """Whether a cell holds two short numbers with signs between them, or several decimal ones.
 
-    >>> cells = ("120/80", "52°30'N", "2023-W01", "12-16", "10.0.0.1", "555-123456", "A12-3", "3rd")
+    >>> cells = ("120/80", "52.5, -13.4", "2023-W01", "12-16", "10.0.0.1", "555-123456", "A12-3")
     >>> [is_two_numbers(text) for text in cells]
-    [True, True, True, True, False, False, False, False]
+    [True, True, True, True, False, False, False]
     """
-    return _TWO.fullmatch(text) is not None
+    return _TWO.fullmatch(text) is not None or _SEVERAL.fullmatch(text.strip()) is not None
 
 
 def has_more_than_a_number(text: str) -> bool:
@@ -191,7 +201,7 @@ def number_of(core: str, decimal: str) -> float | None:
     >>> number_of("1,234", "."), number_of("1,234", ","), number_of("1.5", ",")
     (1234.0, 1.234, None)
     """
-    mantissa, e, power = core.replace("E", "e").partition("e")
+    mantissa, e, power = core.translate(_POWERS).partition("e")
     pattern = _WITH_POINT if decimal == "." else _WITH_COMMA
     if not pattern.fullmatch(mantissa) or not any(sign.isdigit() for sign in mantissa):
         return None
@@ -358,8 +368,9 @@ def _one_unit(
     folded = np.array([_folded(unit) for unit in units], dtype=object)
     odd = good & (folded != main) & (folded != "")
     bare = good & (folded == "")
-    if main in ("%", "‰"):
-        # 0.187 beside 18.7% may be a share or a percentage; only 0 is the same in both.
+    if main in _FACTORS:
+        # 0.187 beside 18.7% may be a share or a percentage, and 950 beside 1.2k is not 950,000;
+        # only 0 is the same in both.
         odd |= bare & (values != 0)
     elif bare.any():
         n, n_named = int(counts[bare].sum()), named[main]

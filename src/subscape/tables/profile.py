@@ -24,6 +24,9 @@ BLOCK_CELLS = 1 << 21
 #: Columns of which something is said one by one.
 MOST_TOLD = 100
 
+#: More columns than this of which the same is said are named together.
+MOST_APART = 3
+
 #: Columns that correlate at least so much say the same, up to rounding or a unit.
 NEAR_COPY = 0.99999
 
@@ -185,7 +188,14 @@ def _count_codes(codes: NDArray[np.int32]) -> ColumnCounts:
 
 def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]:
     """Sentences about a table: guessed roles, empty, constant, repeated, infinite, missing."""
-    told = [f"column {c.name!r}: {c.note}" for c in columns if c.note]
+    alike: dict[str, list[str]] = {}
+    for column in columns:
+        alike.setdefault(column.note, []).append(column.name)
+    told = [
+        f"column {c.name!r}: {c.note}" if few else f"{_columns(alike[c.note])}: {c.note}"
+        for c in columns
+        if c.note and ((few := len(alike[c.note]) <= MOST_APART) or c.name == alike[c.note][0])
+    ]
     notes = told[:MOST_TOLD]
     if len(told) > MOST_TOLD:
         notes.append(f"and of {len(told) - MOST_TOLD} more columns something was noted")
@@ -218,6 +228,10 @@ def remarks(columns: Sequence[Column], stats: Profile, n_rows: int) -> list[str]
     return notes
 
 
+def _columns(names: Sequence[str]) -> str:
+    return f"{count(len(names), 'column')} ({listing(names)})"
+
+
 def remarks_on_values(
     names: Sequence[str], X: Any, copies: Collection[str] = (), *, alone: bool = True
 ) -> list[str]:
@@ -241,7 +255,7 @@ def remarks_on_part(
     alone: bool = True,
 ) -> list[str]:
     """The same of some of the ``n_rows`` rows of a table, which are written to."""
-    said = far_ends(names, part)
+    said = [*far_ends(names, part), *_running(names, part)]
     empty = int(np.isnan(part).all(axis=1).sum()) if alone else 0
     if 0 < empty < len(part):
         said.append(f"{count(empty, 'row')} without any value among the features")
@@ -285,6 +299,26 @@ def far_ends(names: Sequence[str], X: FloatArray) -> list[str]:
             f"values{span}: if it means that there is none, say missing={value:.15g}"
         )
     return said
+
+
+def _running(names: Sequence[str], X: FloatArray) -> list[str]:
+    """A sentence about columns that rise from each row to the next, as times do.
+
+    Of as many rows chance orders one column in more than a million like that.
+    """
+    if len(X) < FEWEST_ROWS:
+        return []
+    rising = np.ones(X.shape[1], dtype=bool)
+    for start in range(0, len(X) - 1, FEWEST_ROWS):
+        rising &= (np.diff(X[start : start + FEWEST_ROWS + 1], axis=0) > 0).all(axis=0)
+        if not rising.any():
+            return []
+    which = [name for name, rises in zip(names, rising, strict=True) if rises]
+    return [
+        f"{listing(which)} {'rises' if len(which) == 1 else 'rise'} from each row to the next, as "
+        "times and numbers of the rows do; if that is all, give "
+        f"{'it' if len(which) == 1 else 'them'} the role ignore (columns=…)"
+    ]
 
 
 def step_for(shape: tuple[int, int]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -28,7 +29,11 @@ from .parts import ColumnOptions, Parts, Wishes
 from .texts import MARKERS, truth_words, understand
 
 _KEY = re.compile(r"(?i:(?:.*[_\s-])?(?:id|uuid|guid|key)|row[_\s]?names?)|.*[a-z]I[dD]")
-_COUNTER = re.compile(r"index|idx|rows?|nr|no|number|obs|unnamed: \d+(?:\.\d+)*", re.IGNORECASE)
+_COUNTER = re.compile(
+    r"index|idx|rows?|(?:lfd\.? ?|sr?\.? ?)?(?:nr|no)\.?|number|obs|#|№|n[°º]\.?|"
+    r"unnamed: \d+(?:\.\d+)*",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"(?:row|sample|case|object)?[_\s]?names?|sample|case|gene", re.IGNORECASE)
 _LABEL = re.compile(r"(?:class(?:es)?|labels?|targets?|truth)(?:[_\s]?\d+)?", re.IGNORECASE)
 
@@ -143,6 +148,8 @@ def _settle_row_names(found: TypedColumn) -> TypedColumn:
     if column.role == "numeric":
         values = as_float(values)
     present = values >= 0 if column.levels is not None else ~np.isnan(values)
+    if not present.any():
+        return _empty(column.name, len(values))
     if len(np.unique(values[present])) == len(values):
         note = "the first column has no name and names the rows"
         return TypedColumn(replace(column, role="id", note=note, unused=""), values)
@@ -248,6 +255,11 @@ def type_column(
     return _empty(name, len(cells)) if kinds.is_null(kind) else None
 
 
+#: What is said of a feature that is called like a key.
+KEY_AGAIN = (
+    "called like a key, but its values repeat, so it is used as a feature; if it only names "
+    "things, give it the role ignore (columns=…)"
+)
 #: Why a column of whole numbers is not used as numbers.
 LONG = (
     "whole numbers beyond 2^53 are kept as text, because neighbours would become equal as numbers"
@@ -351,6 +363,7 @@ def _settle_text(
         remarks = [found.note, settled.column.note]
         if settled.column.role == "nominal":
             remarks += [_of_figures(levels, counts, found.unused), _alike(levels)]
+            remarks += [_of_choices(levels), KEY_AGAIN * bool(_KEY.fullmatch(name))]
         told = "; ".join(filter(None, remarks))
         settled = settled._replace(column=replace(settled.column, note=told))
     if not found.unused and settled.column.note and settled.column.role in ("ignore", "id"):
@@ -385,6 +398,24 @@ def _of_figures(levels: Sequence[str], counts: NDArray[Any], unused: str) -> str
         return ""
     shown = examples(list(levels), such, counts)
     return f"levels such as {shown} have no order; one can be said (columns=…)"
+
+
+def _of_choices(levels: Sequence[str]) -> str:
+    """What is said of levels that are several choices each, as of surveys; they come in many."""
+    for sign in (", ", "; ", ";", "|"):
+        parts = [[part.strip() for part in level.split(sign) if part.strip()] for level in levels]
+        times = Counter(part for level in parts for part in set(level))
+        # Places such as "Lyon, France" share what stands behind, and not what stands in front;
+        # names in two parts have two of them always.
+        if (
+            2 < len(times) <= len(levels)
+            and min(times.values()) > 1
+            and len({len(level) for level in parts}) > 1
+        ):
+            shown = listing([text for text, level in zip(levels, parts, strict=True)
+                             if len(level) > 1], 2)  # fmt: skip
+            return f"levels that seem to be several choices each ({shown}) are one level each"
+    return ""
 
 
 def _alike(levels: Sequence[str]) -> str:
@@ -480,6 +511,8 @@ def _settle_number(
         if whole and key and 1 < len(different) == len(present) >= ALMOST_ALL * n_rows:
             said = "keys that differ in every row but those that have none"
             return TypedColumn(Column(name, "ignore", note=said), values)
+        if whole and key and not note:
+            note = KEY_AGAIN
         if whole and label and len(different) <= min(100, len(present) / 2):
             said = "taken as a label because of its name, not used as a feature"
             return TypedColumn(Column(name, "label", note=said), values)

@@ -13,6 +13,7 @@ import numpy as np
 from subscape.core.errors import count
 from subscape.core.types import BoolArray, FloatArray, IntArray
 
+from .angles import read_angles
 from .dates import read_dates, read_periods, read_times
 from .numbers import ALMOST_ALL, MANY, Numbers, examples, is_marked_number, read_numbers
 from .parts import ColumnOptions
@@ -28,13 +29,17 @@ MARKERS = frozenset(
      "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN"]
 )  # fmt: skip
 #: Texts that mean it where all else is a number or a date; elsewhere they may be levels.
-AMONG_NUMBERS = frozenset(
-    ["-", "--", "---", "–", "—", ".", "..", "...", "*", "none", "None", "NONE", "nil", "missing",
-     "Missing", "unknown", "Unknown", "k.A.", "k. A.", "keine Angabe", "not available",
-     "Not available", "NaT", "nat", "NAT", "\u2026", "n.d.", "N.D.", "nd", "ND", "n/d", "N/D",
-     "n.v.", "not applicable", "Not applicable", "(blank)", "(leer)", "(vide)", "TBD", "tbd",
-     "0000-00-00", "00.00.0000", "00/00/0000", "0000-00-00 00:00:00"]
+_NO_VALUE = (
+    ["-", "--", "---", "–", "—", ".", "..", "...", "*", "none", "nil", "missing", "unknown", "k.A.",
+     "k. A.", "keine Angabe", "not available", "NaT", "\u2026", "n.d.", "nd", "n/d", "n.v.",
+     "not applicable", "no data", "sin dato", "sin datos", "s/d", "non disponible", "(blank)",
+     "(leer)", "(vide)", "TBD", "0000-00-00", "00.00.0000", "00/00/0000", "0000-00-00 00:00:00"]
 )  # fmt: skip
+AMONG_NUMBERS = frozenset(
+    spelled
+    for word in _NO_VALUE
+    for spelled in (word, word.lower(), word.upper(), word.capitalize(), word.title())
+)
 
 _TRUTH = (
     ("no", "yes"), ("n", "y"), ("false", "true"), ("f", "t"), ("nein", "ja"), ("n", "j"),
@@ -150,14 +155,26 @@ def understand(
         periods = read_periods(texts)
         if sizes[periods.good].sum() >= max(enough * total, 1):
             said = [f"{periods.what}, as the day on which they begin"]
+            if periods.short_years:
+                said.append(
+                    "two digits behind a month taken as a year in 1969–2068; the role nominal "
+                    "keeps levels (columns=…)"
+                )
             said += _lost(texts, ~periods.good, sizes, f"no {periods.what}")
             odd = _first(texts, ~periods.good)
             return Meaning("date", spread(periods.values), note="; ".join(said), culprit=odd)
-    hours, are_times = read_times(texts)
+    hours, are_times, how = read_times(texts)
     if sizes[are_times].sum() >= ALMOST_ALL * total:
-        said = ["times, in hours", *_lost(texts, ~are_times, sizes, "no times")]
+        said = ["times, in hours", *filter(None, [how])]
+        said += _lost(texts, ~are_times, sizes, "no times")
         odd = _first(texts, ~are_times)
         return Meaning("number", spread(hours), "h", "; ".join(said), culprit=odd)
+    degrees, are_angles = read_angles(texts)
+    if sizes[are_angles].sum() >= ALMOST_ALL * total:
+        said = ["degrees, south and west negative"]
+        said += _lost(texts, ~are_angles, sizes, "no degrees")
+        odd = _first(texts, ~are_angles)
+        return Meaning("number", spread(degrees), "°", "; ".join(said), culprit=odd)
     found = read_numbers(
         texts,
         sizes,

@@ -96,7 +96,7 @@ def read_delimited(
         _check_one_encoding(path, found, limits)
     if arrays and "\n" in _last_text(arrays[-1]):
         _check_quotes(path, found, limits)
-    zeros = _leading_zeros(found, numeric)
+    zeros = _leading_zeros(found, numeric, literal)
     return found._replace(notes=[*found.notes, *zeros]), arrays
 
 
@@ -191,11 +191,14 @@ def _holds_keys(cells: Any) -> bool:
     return bool(len(large) and (np.abs(large) < 1e25).any())
 
 
-def _leading_zeros(found: Layout, numeric: Sequence[bool]) -> list[str]:
+def _leading_zeros(found: Layout, numeric: Sequence[bool], literal: frozenset[str]) -> list[str]:
     """What is said of columns whose numbers may be codes, such as 00501."""
     notes = []
     for j, name in enumerate(found.names[: len(numeric)]):
-        codes = (row[j].strip() for row in found.rows if j < len(row)) if numeric[j] else ()
+        cells = [row[j].strip() for row in found.rows if j < len(row)]
+        # Powers of ten may be too large for numbers that tell neighbours apart.
+        may_be = numeric[j] or (name not in literal and all(map(counts_as_number, cells)))
+        codes = cells if may_be else ()
         code = next((cell for cell in codes if _CODE.fullmatch(cell)), None)
         if code is not None:
             how = (
@@ -459,7 +462,8 @@ class LineNumbers:
 def _ragged(path: Path, found: Layout, error: Exception, limits: Limits) -> FileFormatError:
     """Where the rows stop having as many cells as the header."""
     width = len(found.names)
-    odd = []
+    odd: list[tuple[int, int]] = []
+    below = 0
     cells: list[str] = []
     with guarded(path.name), open_bytes(path, limits) as file:
         text = io.TextIOWrapper(file, found.encoding, errors="replace", newline="")
@@ -468,10 +472,22 @@ def _ragged(path: Path, found: Layout, error: Exception, limits: Limits) -> File
         for line, cells in split(text, found.delimiter, limits, found.escape):
             if len(cells) != width:
                 odd.append((found.skip + line, len(cells)))
+            below += bool(odd)
     if cells and "\n" in cells[-1]:
         _check_quotes(path, found, limits)
     if not odd:
         return FileFormatError(f"{path.name} cannot be read: {error}")
+    line, other = odd[0]
+    if (
+        len(odd) == below > 1
+        and other > 1
+        and {n for _, n in odd} == {other}
+        and line > found.skip + 1
+    ):
+        return FileFormatError(
+            f"{path.name}, line {line}: {other} cells from there to the end where the first row "
+            f"has {width}; if another table begins there, leave it in a file of its own"
+        )
     return _unequal(path, found, *odd[0], len(odd) - 1)
 
 

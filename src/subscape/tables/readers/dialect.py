@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import itertools
 import re
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE, getincrementaldecoder
 from collections import Counter
@@ -43,6 +44,7 @@ _ONLY_COMMA = re.compile(
     re.ASCII,
 )
 _GROUPED_COMMA = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}", re.ASCII)
+_GROUPED_POINT = re.compile(r"[+-]?[1-9]\d{0,2}\.\d{3}", re.ASCII)
 _FIGURES = re.compile(r"[+-]?[\d.,' ]+(?:[eE][+-]?\d+)?", re.ASCII)
 
 
@@ -230,15 +232,33 @@ def _blank_fits(rows: Sequence[list[str]], quoted: bool) -> bool:
     if width < 2 or times < 0.9 * (len(rows) - 1) or not headed:
         return False
     cells = [cell for row in rows[1:] for cell in row]
-    share = sum(counts_as_number(cell) for cell in cells) / len(cells)
+    are_numbers = [counts_as_number(cell) or parse_number(cell) is not None for cell in cells]
+    share = sum(are_numbers) / len(cells)
     return share > 0.5 or (quoted and share == 0.5)
 
 
-def check_single_column(rows: Sequence[Row], used: str, name: str, *, is_said: bool) -> None:
+def check_not_aligned(text: str, line: int, name: str) -> None:
+    """Refuse names that are aligned by blanks and fewer than the cells: some have blanks in them.
+
+    R prints a data frame so, too, but leaves the place above the names of its rows empty.
+    """
+    header = next(itertools.islice(io.StringIO(text), line - 1, None), "").rstrip()
+    if header[:1].strip() and "  " in header and '"' not in header:
+        raise FileFormatError(
+            f"{name}, line {line}: the names seem to be aligned by blanks (fixed width), and there "
+            "are fewer than cells below, which have blanks in them; save it with a delimiter, such "
+            "as CSV"
+        )
+
+
+def check_single_column(
+    rows: Sequence[Row], used: str, name: str, *, is_said: bool, lines: Sequence[str] = ()
+) -> None:
     """Refuse a single column whose cells all hold the same number of another delimiter.
 
     Unless they are what they are: ``2 kg`` or ``12:30``. Rare delimiters are not proposed to those
-    who said one. Columns that are aligned by blanks are refused, too: names in them have blanks.
+    who said one. Columns that are aligned by blanks are refused, too: names in them have blanks;
+    and lines that stand in quotation marks as a whole.
     """
     texts = [cells[0].strip() for _, cells in rows]
     tokens = [parse_number(text) for text in texts[1:]]
@@ -252,6 +272,16 @@ def check_single_column(rows: Sequence[Row], used: str, name: str, *, is_said: b
             f"{name} has one column, and its lines hold several blanks each: they seem to align "
             "columns (fixed width), which is not read; save it with a delimiter, such as CSV"
         )
+    whole = [line.strip() for line in lines if line.strip()]
+    is_whole = len(rows) > 1 and bool(whole) and all(map(_is_quoted, whole))
+    for other in DELIMITERS if is_whole else ():
+        times = {len(next(csv.reader([text], delimiter=other), ())) for text in texts}
+        if len(times) == 1 and times.pop() > 1:
+            raise FileFormatError(
+                f"{name}: each line stands in quotation marks as a whole, so that the table is one "
+                f"column, not {count(len(next(csv.reader([texts[0]], delimiter=other))), 'column')}"
+                "; take the outer marks away, and make one of doubled ones"
+            )
     for other in (*DELIMITERS, " ", *(() if is_said else RARE_DELIMITERS)):
         times = {text.count(other) for text in texts}
         if other != used and len(rows) > 1 and len(times) == 1 and times != {0}:
@@ -276,6 +306,10 @@ def check_quotes_are_double(rows: Sequence[Row], name: str) -> None:
         )
 
 
+def _is_quoted(line: str) -> bool:
+    return len(line) > 1 and line[0] == line[-1] == '"'
+
+
 def _times(number: int, sign: str) -> str:
     return count(number, NAMES[sign]) if sign in NAMES else f"{sign!r} {count(number, 'time')}"
 
@@ -297,7 +331,7 @@ def find_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> Decimal:
     >>> find_decimal([["1.234", "0,5"]], ";").sign
     ','
     """
-    points, commas, grouped = 0, 0, ""
+    points, commas, grouped, pointed = 0, 0, "", ""
     for row in rows:
         for cell in row:
             if "," not in cell and "." not in cell:
@@ -314,6 +348,8 @@ def find_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> Decimal:
                 commas += 1
             elif not grouped and _GROUPED_COMMA.fullmatch(core):
                 grouped = core
+            elif not pointed and _GROUPED_POINT.fullmatch(core):
+                pointed = core
     if points or commas:
         return Decimal("," if commas > points else ".", bool(points and commas))
     # 1,234 under tabs is more likely a thousand; under semicolons the comma is the decimal sign.
@@ -321,4 +357,10 @@ def find_decimal(rows: Sequence[Sequence[str]], delimiter: str) -> Decimal:
         value = grouped.replace(",", ".")
         note = f"{grouped!r} was read as {value}, with a decimal comma; decimal='.' reads thousands"
         return Decimal(",", note=note)
+    if pointed and delimiter == ";" and not grouped:
+        note = (
+            f"{pointed!r} was read as {float(pointed):.15g}, with a decimal point; decimal=',' "
+            "reads thousands"
+        )
+        return Decimal(".", note=note)
     return Decimal(".")

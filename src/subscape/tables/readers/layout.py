@@ -10,13 +10,15 @@ from typing import Any, NamedTuple
 
 from subscape.core.errors import FileFormatError, SubscapeError, count, listing
 from subscape.tables.dates import parse_day
-from subscape.tables.numbers import parse_number
+from subscape.tables.numbers import ALMOST_ALL, parse_number
+from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from . import dialect
 from .boundary import DEFAULT, Limits, printable
 from .dialect import (
     DELIMITERS,
     Row,
+    check_not_aligned,
     check_quotes_are_double,
     check_single_column,
     counts_as_number,
@@ -28,10 +30,14 @@ from .dialect import (
     sample_rows,
 )
 
+#: Rows below the names that may say more of the columns, and how many must stand below these.
+MOST_ROWS_ABOUT, FEWEST_BELOW = 3, 5
+
 #: Longer first lines are looked at before they are split.
 LONG_LINE = 1 << 20
 
 _ROWS_TOLD = re.compile(r"\(?\d+ (?:row|record|zeile|ligne|fila)", re.IGNORECASE)
+_YEAR = re.compile(r"(?:19|20)\d\d", re.ASCII)
 _SEP = re.compile(r'\ufeff?"?sep=(.)"?\s*', re.IGNORECASE)
 
 
@@ -125,6 +131,8 @@ def find_header(rows: list[Row], decimal: str) -> tuple[int, bool]:
             data = any(_is_data(cell, decimal) for cell in following[0][1:])
             if data or (i == 0 and width > 2):
                 return i, True
+        if _names_above(rows[i:], decimal) is not None:
+            return i, False
         sparse = _filled(cells) <= (1 if width < 6 else 2)
         title = width > 2 and len(cells) == width and sparse
         title |= width == 2 and _above_two_names(cells, following, decimal)
@@ -165,7 +173,12 @@ def _names_above(rows: list[Row], decimal: str) -> list[str] | None:
     filled = [cell for cell in named if cell]
     if len(above) != len(below) or _filled(above) < 2 or len(set(filled)) == len(filled):
         return None
-    if any(_is_data(cell, decimal) for cell in filled):
+    if _filled(above) == len(above) == len({cell.strip() for cell in above}):
+        return None  # these are names themselves
+    # Years are names where nothing stands above the first name, and all others are years.
+    years = [cell for cell in filled if _YEAR.fullmatch(cell)]
+    are_years = bool(years) and not above[0].strip() and len(years) == len(filled) - 1
+    if any(_is_data(cell, decimal) for cell in filled if not (are_years and cell in years)):
         return None
     if not any(_is_data(cell, decimal) for cell in data if cell.strip()):
         return None
@@ -175,6 +188,54 @@ def _names_above(rows: list[Row], decimal: str) -> list[str] | None:
         groups.append(last)
     joined = [f"{group} {name}".strip() for group, name in zip(groups, named, strict=True)]
     return joined if len(set(joined)) == len(joined) else None
+
+
+def rows_about(header: Sequence[str], rows: Sequence[Sequence[str]], decimal: str = ".") -> int:
+    """How many rows right below the names say more of the columns: units, questions, kinds.
+
+    Where the columns hold numbers, dates or levels further down they hold other texts, none of
+    which comes again.
+
+    >>> body = [["K", "12", "5"]] * 9
+    >>> rows_about(["name", "w", "n"], [["", "kg", "cm"], *body])
+    1
+    >>> rows_about(["name", "w", "n"], [["L", "broken", "5"], *body])
+    0
+    """
+    about = 0
+    for row in rows[:MOST_ROWS_ABOUT]:
+        below = [cells for cells in rows[about + 1 :] if len(cells) == len(row)]
+        if len(row) != len(header) or len(below) < FEWEST_BELOW:
+            break
+        texts, levels, is_about = 0, 0, True
+        for j, cell in enumerate(row):
+            cell = cell.strip()
+            if not cell or cell in MARKERS or cell in AMONG_NUMBERS:
+                continue
+            column = [cells[j].strip() for cells in below]
+            if _is_data(cell, decimal) or cell in column:
+                is_about = False
+                break
+            if not any(_is_data(one, decimal) for one in {column[-1], column[len(column) // 2]}):
+                levels += min(Counter(column).values()) > 1
+                continue
+            filled = [one for one in column if one and one not in MARKERS]
+            texts += sum(_is_data(one, decimal) for one in filled) >= ALMOST_ALL * len(filled) > 0
+        alone = texts == _filled(row) == 1
+        if not is_about or not texts or not (texts + levels > 1 or alone):
+            break
+        about += 1
+    return about
+
+
+def told_about(rows: Sequence[Sequence[str]], place: str) -> str:
+    """What is said of such rows, which are left out."""
+    shown = "; ".join(cell.strip()[:40] for cells in rows for cell in cells if cell.strip())
+    says, was = ("says", "was") if len(rows) == 1 else ("say", "were")
+    return (
+        f"{count(len(rows), 'row')} below the names ({place}) {says} more of the columns and {was} "
+        f"left out: {printable(shown)[:120]!r}"
+    )
 
 
 def _is_rule(cells: Sequence[str]) -> bool:
@@ -288,20 +349,43 @@ def distinct_names(names: Sequence[str]) -> tuple[list[str], list[str]]:
     return out, notes
 
 
-def _comment_header(text: str, delimiter: str, rows: list[Row]) -> list[str] | None:
-    """Names in the last comment before the data, as NumPy writes them."""
+def _comment_header(text: str, delimiter: str, rows: list[Row], decimal: str) -> list[str] | None:
+    """Names in the last comment before the data, as NumPy and programs for genes write them.
+
+    They are names where the first row is like the rows below it: where these hold numbers it does.
+    With ``#`` as its first cell the line is no comment.
+    """
     if not rows:
         return None
-    named = None
+    named, alone = None, False
     for line in text.splitlines()[: rows[0][0]]:
         if not line.startswith("#"):
             break
-        [*cells] = csv.reader([line.lstrip("#").strip()], delimiter=delimiter)
+        bare = line.lstrip("#")
+        # # alone is a name, too, but not between blanks.
+        alone = delimiter != " " and bare.startswith(delimiter)
+        bare = "#" + bare if alone else bare.strip()
+        [*cells] = csv.reader([bare], delimiter=delimiter)
         named = cells[0] if cells else None
-    width = len(rows[0][1])
+    (_, first), *others = rows
+    width = len(first)
     if named is None or len(named) != width or width < 2:
         return None
-    return named
+    if not _is_header(first, decimal):
+        return named
+    if alone and not any(_is_data(cell, decimal) for cell in named):
+        return named
+    below = [cells for _, cells in others if len(cells) == width]
+    of_data = [
+        j
+        for j in range(width)
+        if below and all(_is_data(cells[j], decimal) for cells in below)
+        and any(cells[j].strip() not in MARKERS for cells in below)
+    ]  # fmt: skip
+    is_row = of_data and all(_is_data(first[j], decimal) for j in of_data)
+    if all(_YEAR.fullmatch(first[j].strip()) for j in of_data):
+        return None  # years may be names
+    return named if is_row and not any(_is_data(named[j], decimal) for j in of_data) else None
 
 
 def layout(
@@ -340,7 +424,9 @@ def layout(
         if not rows:
             raise FileFormatError(f"{name} holds comments only (lines that begin with #)")
     if len(rows[0][1]) == 1:
-        check_single_column(rows, delimiter, name, is_said=options.delimiter is not None)
+        check_single_column(
+            rows, delimiter, name, is_said=options.delimiter is not None, lines=_head(body)
+        )
     check_quotes_are_double(rows, name)
     found = find_decimal([cells for _, cells in rows], delimiter)
     sign = options.decimal or found.sign
@@ -351,6 +437,8 @@ def layout(
         lost = "; ".join(" ".join(cells).strip()[:40] for _, cells in rows[:start])
         notes.append(f"{count(start, 'line')} before the table left out: {printable(lost)!r}")
     rows = rows[start:]
+    if shifted and delimiter == " ":
+        check_not_aligned(body, rows[0][0] - first, name)
     upper = None if options.header is False or shifted else _names_above(rows, sign)
     if upper is not None:
         notes.append(
@@ -363,6 +451,9 @@ def layout(
         notes.append(f"line {rows[1][0]}, a rule below the names, was left out")
         rows = [(rows[1][0], rows[0][1]), *rows[2:]]
     longest = max((len(line) for line in _head(body)), default=0)
+    width = len(rows[0][1]) + 1
+    if len(rows) > 1 and all(len(c) == width and not c[-1].strip() for _, c in rows[1:]):
+        rows[0] = (rows[0][0], [*rows[0][1], ""])  # each row ends with a delimiter but the header
     data = [cells for _, cells in rows]
     rest: dict[str, Any] = {
         "is_sure": options.decimal is not None,
@@ -379,10 +470,17 @@ def layout(
         if named is not None:
             names, said = distinct_names([cell.strip() for cell in named])
             notes += ["the names of the columns were taken from a comment", *said]
+            if about := rows_about(names, data, sign):
+                lines = ", ".join(str(line) for line, _ in rows[:about])
+                notes.append(told_about(data[:about], f"line {lines}"))
+                rows, data = rows[about:], data[about:]
         elif options.header is None:
             only = all(_is_data(cell, sign) for cell in data[0])
             why = "holds numbers only" if only else "holds texts that come again below, no names"
-            notes.append(f"the first row {why}, so the columns are called x0, x1, …")
+            notes.append(
+                f"the first row {why}, so the columns are called x0, x1, …; header=True reads it "
+                "as names"
+            )
         skip = _lines_before(rows[0], first)
         return Layout(delimiter, sign, encoding, names, skip, data, notes, **rest)
     raw = [cell.strip() for cell in data[0]]
@@ -398,9 +496,12 @@ def layout(
             f"{'is a number' if len(numbers) == 1 else 'are numbers'}; header=False reads it as "
             "data"
         )
+    if about := rows_about(data[0], data[1:], sign):
+        lines = ", ".join(str(line) for line, _ in rows[1 : 1 + about])
+        notes.append(told_about(data[1 : 1 + about], f"line {lines}"))
     several = len(names) > 1
     return Layout(
-        delimiter, sign, encoding, names, rows[0][0], data[1:], notes,
+        delimiter, sign, encoding, names, rows[about][0], data[1 + about :], notes,
         row_names=unnamed and several, header=tuple(raw), **rest,
     )  # fmt: skip
 
@@ -449,8 +550,9 @@ def _without_comments(
     if not top and not below:
         return rows, None, False
     named = None
-    if kept and options.header is None and not _is_header(kept[0][1], options.decimal or "."):
-        named = _comment_header(text, delimiter, kept)
+    if kept and options.header is None:
+        sign = options.decimal or find_decimal([cells for _, cells in kept], delimiter).sign
+        named = _comment_header(text, delimiter, kept, sign)
     dropped = top + len(below) - (named is not None)
     if dropped:
         more = " and perhaps more further down" if below else ""

@@ -17,6 +17,7 @@ from subscape.core.errors import FileFormatError, SubscapeError, count, listing
 from subscape.tables.expression import Normalize, with_expression
 from subscape.tables.parts import Parts, Wishes, parts_of_array
 from subscape.tables.roles import Habits, parts_from_arrow
+from subscape.tables.texts import MARKERS
 
 from .arff import is_arff, parse_arff
 from .arrays import check_npy
@@ -116,7 +117,8 @@ def _read(
 _NO_TABLES = {
     r"\s*<(?:!doctype|\?xml|html|head|body|meta|style|table)\b": "an HTML or XML page, whatever "
     "its name says; open it in a spreadsheet and save it as .xlsx or CSV",
-    r'\s*(?:\[\s*[\[{]|\{\s*")': "JSON; pandas.read_json reads tables of it, to_csv writes them",
+    r'\s*(?:\[\s*[\[{]|\{\s*")': "JSON; pandas.read_json reads "
+    "tables of it (with lines=True where each line is one row), to_csv writes them",
 }
 
 
@@ -343,8 +345,28 @@ def without_total(
             "like the others, write other names there"
         )
     kept = [array.slice(0, end) if end < size else array for array in arrays]
-    notes += _told_totals(kept, names, line_of)
+    notes += [*_told_totals(kept, names, line_of), *_told_last_row(kept, names, line_of)]
     return kept
+
+
+def _told_last_row(
+    arrays: Sequence[Any], names: Sequence[str], line_of: Callable[[int], str]
+) -> list[str]:
+    """What is said of a last row that alone has nothing in a column of texts, as sums have."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    size = min((len(array) for array in arrays), default=0)
+    texts = [j for j, array in enumerate(arrays[: len(names)]) if array.type == pa.string()]
+    for j in texts[:MOST_SEARCHED_FOR_TOTALS] if size > FEWEST_ABOVE_A_TOTAL else ():
+        bare = pc.fill_null(pc.utf8_trim_whitespace(arrays[j].slice(0, size)), "")
+        empty = pc.indices_nonzero(pc.is_in(bare, value_set=pa.array(sorted(MARKERS)))).to_pylist()
+        if empty == [size - 1]:
+            return [
+                f"the last row ({line_of(size - 1)}) is the only one without a value in "
+                f"{names[j]!r}, and was kept; if it adds up the others, take it out"
+            ]
+    return []
 
 
 def _told_totals(

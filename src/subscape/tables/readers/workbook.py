@@ -18,7 +18,7 @@ from subscape.tables.numbers import read_numbers
 from subscape.tables.texts import AMONG_NUMBERS, MARKERS
 
 from .boundary import DEFAULT, Limits, guarded, printable
-from .layout import distinct_names, find_header, texts_come_again
+from .layout import distinct_names, find_header, rows_about, texts_come_again, told_about
 
 Cell = Any
 #: How the container of old and of locked workbooks begins, and names of what it may hold.
@@ -149,11 +149,18 @@ def read_sheet(
             raw = [f"{above} {own}".strip() for above, own in zip(groups, raw, strict=True)]
         names, said = distinct_names(raw)
         notes += said
-        rows = rows[1:]
+        about = rows_about(data[0], data[1:])
+        if about:
+            which = ", ".join(str(line) for line, _ in rows[1 : 1 + about])
+            notes.append(told_about(data[1 : 1 + about], f"row {which} of the sheet"))
+        rows = rows[1 + about :]
     else:
         raw = names = [f"x{j}" for j in range(len(first))]
         if header is None:
-            notes.append("the first row holds no names, so the columns are called x0, x1, …")
+            notes.append(
+                "the first row holds no names, so the columns are called x0, x1, …; header=True "
+                "reads it as names"
+            )
     arrays = [_arrow([row[j] for _, row in rows]) for j in range(len(names))]
     lines = [line for line, _ in rows]
     return Sheet(name, names, arrays, notes, raw[0] == "" and len(names) > 1, lines, left)
