@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from subscape.finders.selfexpression.pursuit import add_directions, coefficients_of, take_atoms
+from subscape.finders.selfexpression.pursuit import bases_of_rows, coefficients_of, take_atoms
 
 
 def begun(seed, b, most, p):
@@ -74,25 +74,22 @@ def test_a_row_that_depends_is_not_taken(take):
 @pytest.mark.parametrize("seed", range(4))
 def test_directions_are_those_of_what_the_rows_span(seed):
     rng, U, _ = begun(seed, 6, 1, 5)
-    found, other = np.zeros((2, 6, 4, 5))
-    for step in range(4):
-        best = rng.integers(len(U), size=6)
-        best[5] = 3  # the same row again and again
-        add_directions(U, np.arange(6), best, step, found)
-        add_directions.reference(U, np.arange(6), best, step, other)
-        inside = np.einsum("bsp,bp->bs", found, U[best])
-        np.testing.assert_allclose(np.square(inside).sum(axis=1), 1.0, atol=1e-12)
+    places, number = rng.integers(len(U), size=(6, 4)), np.array([4, 4, 3, 4, 2, 4])
+    places[5] = 3  # the same row again and again
+    found = bases_of_rows(U, places, number)
+    other = bases_of_rows.reference(U, places, number)
     np.testing.assert_allclose(found, other, rtol=0, atol=1e-12)
-    sizes = np.einsum("bsp,bsp->bs", found, found)
-    np.testing.assert_allclose(sizes[5], [1, 0, 0, 0], atol=1e-12)
+    for rows, many, basis in zip(places, number, found, strict=True):
+        inside = U[rows[:many]] @ basis.T
+        np.testing.assert_allclose(np.square(inside).sum(axis=1), 1.0, atol=1e-12)
+        assert not basis[many:].any()
+    np.testing.assert_allclose(np.square(found[5]).sum(axis=1), [1, 0, 0, 0], atol=1e-12)
 
 
-@pytest.mark.parametrize("add", [add_directions, add_directions.reference])
-def test_directions_of_rows_nearly_alike_are_at_right_angles(add):
+@pytest.mark.parametrize("bases_of", [bases_of_rows, bases_of_rows.reference])
+def test_directions_of_rows_nearly_alike_are_at_right_angles(bases_of):
     rng = np.random.default_rng(0)
     U = rng.normal(size=(1, 6)) + 1e-7 * rng.normal(size=(4, 6))
     U /= np.linalg.norm(U, axis=1, keepdims=True)
-    basis = np.zeros((1, 4, 6))
-    for step in range(4):
-        add(U, np.array([0]), np.array([step]), step, basis)
-    np.testing.assert_allclose(basis[0] @ basis[0].T, np.eye(4), atol=1e-12)
+    [basis] = bases_of(U, np.arange(4)[None], np.array([4]))
+    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-12)

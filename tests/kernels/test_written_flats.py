@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import entr
 
-from subscape.finders.selfexpression.written_flats import LEVELS, gains_of_flats
+from subscape.finders.selfexpression.written_flats import LEVELS, folded, gains_of_flats
 
 
 def rows_and_flats(seed, c, n, p, s):
@@ -17,7 +17,7 @@ def rows_and_flats(seed, c, n, p, s):
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     own = (rng.random((c, n)) < 0.1).astype(np.uint8)
     free = (rng.random(n) < 0.8).astype(np.uint8)
-    return np.ascontiguousarray(rows @ bases), own, free, p
+    return rows @ bases, own, free, p
 
 
 def by_hand(places, own, free, p):
@@ -57,3 +57,21 @@ def test_twins_agree(c, n, p, s, seed):
 def test_gains_by_hand(seed):
     table = rows_and_flats(seed, 4, 50, 5, 3)
     np.testing.assert_allclose(gains_of_flats(*table)[0], by_hand(*table), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("dim", [1, 2, 4])
+def test_folded_places_have_the_length_of_the_first(dim):
+    places = rows_and_flats(0, 3, 20, 6, 4)[0]
+    places[0, 0, 0] = 1.0 + 1e-15
+    found = folded(places, dim)
+    np.testing.assert_allclose(found, folded.reference(places, dim), rtol=1e-12)
+    by_hand = np.minimum(np.linalg.norm(places[:, :, :dim], axis=2), 1.0)
+    np.testing.assert_allclose(found[:, :, 0], by_hand, rtol=1e-12)
+
+
+def test_any_layout_of_the_places_has_the_same_gains():
+    places, *others = rows_and_flats(1, 11, 30, 6, 3)
+    other = np.ascontiguousarray(places.transpose(0, 2, 1)).transpose(0, 2, 1)
+    found, again = gains_of_flats(places, *others), gains_of_flats(other, *others)
+    for one, two in zip(found, again, strict=True):
+        np.testing.assert_array_equal(one, two)

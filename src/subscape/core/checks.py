@@ -167,7 +167,11 @@ def _row_names(X: Any) -> Sequence[str] | None:
 
 def check_magnitude(array: NDArray[Any], who: str) -> None:
     """Refuse values whose squares leave the range of float64."""
-    largest = float(np.nanmax(np.abs(array), initial=0.0))
+    if not array.size:
+        return
+    # Without a copy of the table; fmax and fmin leave NaN aside.
+    high, low = np.fmax.reduce(array, axis=None), np.fmin.reduce(array, axis=None)
+    largest = float(np.fmax(np.fmax(high, -low), 0.0))
     if largest > LARGEST_VALUE:
         raise SubscapeError(
             f"values up to {largest:.0e} are too large to square in float64; rescale the table, "

@@ -128,7 +128,7 @@ class SubspaceFinder(Published, ClusterMixin, BaseEstimator):
             self.feature_names_in_ = np.array(names, dtype=object)
         n_rows, n_features = table.shape
         lowest = table.ranges.low if isinstance(table, Blocks) else table
-        if not hasattr(table, "tocsr") and np.isnan(lowest).all():
+        if not hasattr(table, "tocsr") and np.isnan(lowest[0]).all() and np.isnan(lowest).all():
             raise SubscapeError(
                 f"no cell of the {n_rows} x {n_features} table holds a value: all are missing, so "
                 "there is nothing to group"

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from scipy.linalg import subspace_angles
-from sklearn.cluster import KMeans
+from sklearn.cluster import KMeans, kmeans_plusplus
 
 from subscape.datasets import planted_views
 from subscape.finders import SubKMeans
@@ -10,6 +10,7 @@ from subscape.finders.oriented.subkmeans import (
     PassedRows,
     lloyd,
     shared_directions,
+    spread_rows,
     starting_centres,
 )
 from subscape.measures import adjusted_rand_score, clustering_error
@@ -99,3 +100,16 @@ def test_a_centre_without_rows_gets_the_farthest_one():
     X = np.array([[0.0], [1.0], [2.0], [9.0]]) - 3.0
     run = lloyd(HeldRows(X), np.array([[0.0], [100.0]]), 10)
     assert run.labels.tolist() == [0, 0, 0, 1] and run.inertia == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("k", [1, 3, 12])
+def test_rows_to_begin_with_are_those_that_scikit_learn_draws(seed, k):
+    X = np.random.default_rng(seed).normal(size=(80, 7))
+    X -= X.mean(axis=0)
+    other = kmeans_plusplus(X, k, random_state=seed)[1]
+    np.testing.assert_array_equal(spread_rows(X, k, seed), other)
+
+
+def test_rows_to_begin_with_are_told_where_all_are_alike():
+    assert (spread_rows(np.ones((4, 2)), 3, 0) < 4).all()

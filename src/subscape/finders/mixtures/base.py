@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.linalg import cho_factor, cho_solve
-from scipy.special import logsumexp, xlogy
-from scipy.stats import chi2
-from sklearn.cluster import kmeans_plusplus
+from scipy.special import gammaincinv, logsumexp, xlogy
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -26,7 +24,7 @@ from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import Found, SubspaceFinder, Watch, best_few_of, by_first_row
 from subscape.finders.oriented.flats import Flat, squared_residuals
 from subscape.finders.oriented.one_flat import may_be_one, warn_of
-from subscape.finders.oriented.subkmeans import HeldRows, lloyd
+from subscape.finders.oriented.subkmeans import HeldRows, lloyd, spread_rows
 from subscape.finders.sampling import child_after, rows_to_search
 
 from .components import LOG_2PI, Component, likely_dims, many_log_densities
@@ -154,9 +152,10 @@ class MixtureFinder(SubspaceFinder):
         numbers = self._numbers()
         rng = np.random.default_rng(child_after(seed, self.n_init))
         searched = rows_to_search(X, max(numbers), self.search_rows, rng)
-        holes = np.isnan(searched).any()
+        table = Table(searched)
+        holes = bool(np.isnan(table.lengths).any())
         filled = np.where(np.isnan(searched), 0.0, searched) if holes else searched
-        rows: Rows = MissingRows(searched) if holes else PlainRows(searched)
+        rows: Rows = MissingRows(searched) if holes else PlainRows(table)
         variances = np.nanvar(searched, axis=0) if holes else searched.var(axis=0)
         floor = SMALLEST_SHARE * max(float(np.nanmean(variances)), 1e-300)
         fits: dict[tuple[int, str], Fit] = {}
@@ -171,9 +170,8 @@ class MixtureFinder(SubspaceFinder):
         chosen = min(scores, key=lambda key: scores[key])
         # Not before the number is chosen: of too many components those that are cut elsewhere fit
         # some rows so closely that BIC takes them for clusters.
-        best = self._without_shared(rows, filled, fits[chosen], models[chosen], seed, watch)
+        best, pairs = self._without_shared(rows, filled, fits[chosen], models[chosen], seed, watch)
         scores[chosen] = best.score(self.criterion, n)
-        pairs = list(on_one_flat(rows, best, models[chosen], self.tol, watch))
         if n < len(X):
             model, rest = models[chosen], (self.max_iter, self.tol, watch)
             if self.batch_rows is None:
@@ -244,22 +242,27 @@ class MixtureFinder(SubspaceFinder):
         model: Any,
         seed: np.random.SeedSequence,
         watch: Watch,
-    ) -> Fit:
-        """The best end, where components that are on one flat may be cut elsewhere."""
+    ) -> tuple[Fit, list[tuple[int, int]]]:
+        """The best end, where components that are on one flat may be cut elsewhere.
+
+        And the pairs of those that are on one flat still.
+        """
         n, draws = len(filled), np.random.default_rng(child_after(seed, self.n_init + 1))
         with one_blas_thread():
+            merged = on_one_flat(rows, best, model, self.tol, watch)
             for _ in range(RECHOICES):
-                other = self._cut_elsewhere(rows, filled, best, model, draws, watch)
+                other = self._cut_elsewhere(rows, filled, best, merged, model, draws, watch)
                 if other is None or (other.lost, other.bic(n)) >= (best.lost, best.bic(n) - 1e-6):
                     break
-                best = other
-        return best
+                best, merged = other, on_one_flat(rows, other, model, self.tol, watch)
+        return best, list(merged)
 
     def _cut_elsewhere(
         self,
         rows: Rows,
         filled: FloatArray,
         best: Fit,
+        merged: dict[tuple[int, int], Fit],
         model: Any,
         rng: np.random.Generator,
         watch: Watch,
@@ -268,7 +271,6 @@ class MixtureFinder(SubspaceFinder):
 
         None if there are no such two.
         """
-        merged = on_one_flat(rows, best, model, self.tol, watch)
         if not merged or watch.out_of_time():
             return None
         n, few = len(filled), []
@@ -386,7 +388,8 @@ class MixtureFinder(SubspaceFinder):
         p = table.shape[1]
         if self._components is not None:
             centres = np.zeros((len(self._components), p))
-            lowest = table.ranges.low if isinstance(table, Blocks) else np.nanmin(table, axis=0)
+            blocks = isinstance(table, Blocks)
+            lowest = table.ranges.low if blocks else np.fmin.reduce(table, axis=0)
             centres[:] = np.where(np.isnan(lowest), 0.0, lowest)
             means = np.array([each.mean for each in self._components])
             centres[:, self._varying] = means + self._origin
@@ -587,7 +590,7 @@ def start_labels(X: FloatArray, k: int, rng: np.random.Generator) -> IndexArray:
     if k == 1:
         return np.zeros(len(X), np.intp)
     if rng.random() < 0.5 or len(X) < 3 * k:
-        seeds, _ = kmeans_plusplus(X, k, random_state=int(rng.integers(2**31 - 1)))
+        seeds = X[spread_rows(X, k, int(rng.integers(2**31 - 1)))]
         labels = lloyd(HeldRows(X), seeds, 30).labels
     else:
         labels = squared_residuals(X, seed_flats(X, k, rng)).argmin(axis=1)
@@ -714,9 +717,8 @@ def on_one_flat(
     logs = np.array([each.log_densities(means) for each in fit.components])
     # Squared distances of the means by each component, and up to which of them its own rows are.
     far = 2.0 * (np.diagonal(logs)[:, None] - logs)
-    near = (far <= chi2.ppf(1.0 - FAR_ROWS, means.shape[1])) & [
-        [each.shape[1] > 0] for each in bases
-    ]
+    limit = 2.0 * gammaincinv(means.shape[1] / 2.0, 1.0 - FAR_ROWS)  # of chi-squared
+    near = (far <= limit) & [[each.shape[1] > 0] for each in bases]
     pairs: dict[tuple[int, int], Fit] = {}
     for i, j in combinations(range(fit.k), 2):
         flats = min(bases[i].shape[1], bases[j].shape[1]) > 0

@@ -216,7 +216,7 @@ class FlatModel(NamedTuple):
         spectra, dims = begun(moments, self, dims)
         found = []
         for each, d in zip(spectra, dims, strict=True):
-            basis = np.ascontiguousarray(each.vectors[:, :d])
+            basis = each.leading(d)
             found.append((_padded(basis, d), _fill(each.values[:d], d)))
         return self._shared(moments, found)
 
@@ -293,7 +293,7 @@ class FactorModel(NamedTuple):
             along = np.maximum(_fill(each.values[:d], d), self.floor)
             left = max(float(moments.totals[k]) - float(each.values[:d].sum()), 0.0)
             across = max(left / max(moments.n_features - d, 1), self.floor)
-            basis = _padded(np.ascontiguousarray(each.vectors[:, :d]), d)
+            basis = _padded(each.leading(d), d)
             loadings = basis * np.sqrt(np.maximum(along - across, self.floor))
             noise = moments.diagonals[k] - np.square(loadings).sum(axis=1)
             found.append(Factors(moments.means[k], loadings, np.maximum(noise, self.floor)))

@@ -28,13 +28,23 @@ class Spectrum(NamedTuple):
     """Eigenvalues of a covariance, descending, with the leading eigenvectors."""
 
     values: FloatArray
-    vectors: FloatArray
+    turn: FloatArray
+    """The eigenvectors; of few rows those of their products with each other."""
     is_exact: bool
+    rows: FloatArray | None = None
+    """These rows; the directions are spelled out as far as they are asked for."""
 
     @property
     def n_sure(self) -> int:
         """How many directions may be taken from it."""
-        return len(self.values) if self.is_exact else self.vectors.shape[1] // 2
+        return len(self.values) if self.is_exact else self.turn.shape[1] // 2
+
+    def leading(self, number: int) -> FloatArray:
+        """(p, number) eigenvectors; fewer where the rows have no more."""
+        turn = self.turn[:, :number]
+        if self.rows is None:
+            return np.ascontiguousarray(turn)
+        return np.asarray((self.rows.T @ turn) / np.sqrt(self.values[: turn.shape[1]]))
 
 
 class Moments:
@@ -115,8 +125,7 @@ class Moments:
         Of fewer rows than features there are as many eigenvalues as rows; the others are 0.
         """
         spectrum = self.spectrum
-        number = len(spectrum.values) if number is None else min(number, len(spectrum.values))
-        return spectrum.values, np.ascontiguousarray(spectrum.vectors[:, :number])
+        return spectrum.values, spectrum.leading(len(spectrum.values) if number is None else number)
 
     @cached_property
     def spectrum(self) -> Spectrum:
@@ -126,8 +135,7 @@ class Moments:
             values, left = np.maximum(values[::-1], 0.0), left[:, ::-1]
             # Those of which nothing but rounding is left would not be at right angles.
             number = int((values > ROUNDING * values.max(initial=0.0)).sum())
-            vectors = (self._rows.T @ left[:, :number]) / np.sqrt(values[:number])
-            return Spectrum(values, vectors, True)
+            return Spectrum(values, left[:, :number], True, self._rows)
         values, vectors = np.linalg.eigh(self.matrix)
         return Spectrum(np.maximum(values[::-1], 0.0), vectors[:, ::-1], True)
 

@@ -9,7 +9,6 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.cluster import kmeans_plusplus
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -18,7 +17,7 @@ from subscape.arrays.device.array_api import to_numpy
 from subscape.arrays.row_values import each_row, equal_rows, handed_out, is_distant, row_counts
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.oriented import OrientedSubspaces
-from subscape.core.types import FloatArray, IntArray
+from subscape.core.types import FloatArray, IndexArray, IntArray
 from subscape.finders.base import (
     Found,
     SubspaceFinder,
@@ -257,7 +256,7 @@ def starting_centres(X: FloatArray, k: int, seed: np.random.SeedSequence) -> Flo
     rng = np.random.default_rng(seed)
     half = max(1, min(X.shape[1] // 2, MOST_START_DIMS))
     projected = X @ np.linalg.qr(rng.normal(size=(X.shape[1], half)))[0]
-    seeds, _ = kmeans_plusplus(projected, k, random_state=int(rng.integers(2**31 - 1)))
+    seeds = projected[spread_rows(projected, k, int(rng.integers(2**31 - 1)))]
     lengths = np.einsum("ij,ij->i", seeds, seeds)
     labels = (lengths - 2 * (projected @ seeds.T)).argmin(axis=1)
     sums, counts = group_sums(X, labels, k)
@@ -307,6 +306,39 @@ class PassedRows:
         groups = group_rows(self._X, np.ascontiguousarray(centres), even, none)
         inertia = float(groups.counts @ groups.around_centre.sum(axis=1))
         return KMeansStep(groups.labels, groups.centres, groups.means, lambda step: inertia)
+
+
+def spread_rows(X: FloatArray, k: int, seed: int) -> IndexArray:
+    """k rows far from each other, to begin with: k-means++, each the best of a few drawn.
+
+    As scikit-learn's ``kmeans_plusplus`` draws them, for rows that have been checked already.
+
+    >>> import numpy as np
+    >>> from subscape.finders.oriented.subkmeans import spread_rows
+    >>> np.sort(spread_rows(np.array([[0.0], [0.1], [9.0], [9.1]]), 2, 0) // 2).tolist()
+    [0, 1]
+    """
+    draws, n = np.random.RandomState(seed), len(X)
+    lengths, tried = np.einsum("ij,ij->i", X, X), 2 + int(np.log(k))
+    chosen = np.empty(k, np.intp)
+    chosen[0] = min(int(draws.random_sample() * n), n - 1)
+    near = np.full(n, np.inf)
+
+    def nearer(rows: IndexArray) -> FloatArray:
+        squares = -2.0 * (X[rows] @ X.T)
+        squares += lengths[rows][:, None]
+        squares += lengths
+        return np.minimum(np.maximum(squares, 0.0, out=squares), near, out=squares)
+
+    near = nearer(chosen[:1])[0]
+    for at in range(1, k):
+        reached = np.cumsum(near)
+        marks = draws.uniform(size=tried) * near.sum()
+        some = np.minimum(np.searchsorted(reached, marks), n - 1)
+        left = nearer(some)
+        best = int(left.sum(axis=1).argmin())
+        chosen[at], near = some[best], left[best]
+    return chosen
 
 
 def lloyd(

@@ -80,20 +80,24 @@ def take_atoms(
     return more[:kept]
 
 
-def add_directions(
-    const double[:, :] U, const Py_ssize_t[:] todo, const Py_ssize_t[:] best, Py_ssize_t step,
-    double[:, :, ::1] basis,
+def bases_of_rows(
+    const double[:, :] U, const Py_ssize_t[:, :] places, const Py_ssize_t[:] number,
 ):
-    cdef Py_ssize_t p = U.shape[1], t, row, j
+    cdef Py_ssize_t p = U.shape[1], b = places.shape[0], most = places.shape[1], row, step, j
     cdef double length
-    cdef double[::1] fresh = np.empty(p), parts = np.empty(step + 1), inside = np.empty(step + 1)
+    found = np.zeros((b, most, p))
+    cdef double[:, :, ::1] bases = found
+    cdef double[::1] fresh = np.empty(p), parts = np.empty(most + 1), inside = np.empty(most + 1)
     with nogil:
-        for t in range(todo.shape[0]):
-            row = todo[t]
-            length = beside(U, best[t], basis[row], step, &fresh[0], &parts[0], &inside[0])
-            if length > DEPENDENT:
-                for j in range(p):
-                    basis[row, step, j] = fresh[j] / length
+        for row in range(b):
+            for step in range(number[row]):
+                length = beside(
+                    U, places[row, step], bases[row], step, &fresh[0], &parts[0], &inside[0]
+                )
+                if length > DEPENDENT:
+                    for j in range(p):
+                        bases[row, step, j] = fresh[j] / length
+    return found
 
 
 def coefficients_of(const double[:, :, ::1] triangle, const double[:, ::1] along):

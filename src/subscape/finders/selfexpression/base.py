@@ -331,7 +331,8 @@ class SelfExpressionFinder(SubspaceFinder):
             outside = np.argsort(visits(coefficients), kind="stable")[:spared]
             labels[outside], inside[outside] = -1, False
         graph = affinity(coefficients, self._scaled_rows)
-        inside &= np.asarray(graph[:, inside].sum(axis=1)).ravel() > 0
+        weights = graph if inside.all() else graph[:, inside]
+        inside &= np.asarray(weights.sum(axis=1)).ravel() > 0
         kept = np.flatnonzero(inside)
         if not len(kept):
             # No row says anything about another: one after the other, as far as there are groups.
@@ -750,16 +751,19 @@ def joined(U: FloatArray, pieces: IndexArray, k: int, rng: np.random.Generator) 
     alone = scores(scatter, np.maximum(sizes, 1.0))
     gain = np.full((number, number), np.inf)
 
-    def compare(i: int, others: IndexArray) -> None:
-        together = scores(scatter[i] + scatter[others], sizes[i] + sizes[others])
+    def compare(i: IndexArray, j: IndexArray) -> None:
+        together = scores(scatter[i] + scatter[j], sizes[i] + sizes[j])
         # Two pieces too small for a flat of their own lose nothing when they are joined.
-        apart = np.where(np.isfinite(alone[i] + alone[others]), alone[i] + alone[others], 0.0)
+        apart = np.where(np.isfinite(alone[i] + alone[j]), alone[i] + alone[j], 0.0)
         loss = np.where(np.isfinite(together), together, 0.0) - apart
-        gain[i, others] = gain[others, i] = loss
+        gain[i, j] = gain[j, i] = loss
 
     left = np.flatnonzero(sizes > 0)
-    for at, i in enumerate(left[:-1]):
-        compare(int(i), left[at + 1 :])
+    first, second = np.triu_indices(len(left), 1)
+    at_once = max(1, CELLS // p**2)
+    for at in range(0, len(first), at_once):
+        some = slice(at, at + at_once)
+        compare(left[first[some]], left[second[some]])
     while len(left) > k:
         i, j = np.unravel_index(gain.argmin(), gain.shape)
         labels[labels == j] = i
@@ -768,7 +772,8 @@ def joined(U: FloatArray, pieces: IndexArray, k: int, rng: np.random.Generator) 
         alone[i] = scores(scatter[i : i + 1], sizes[i : i + 1])[0]
         gain[j], gain[:, j] = np.inf, np.inf
         left = left[left != j]
-        compare(int(i), left[left != i])
+        others = left[left != i]
+        compare(np.full(len(others), i), others)
     return np.unique(labels, return_inverse=True)[1]
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from subscape.arrays.backend import compiled
 from subscape.core.types import FloatArray, IndexArray
 
-__all__ = ["add_directions", "coefficients_of", "take_atoms"]
+__all__ = ["bases_of_rows", "coefficients_of", "take_atoms"]
 
 #: What is left of a row's direction, beside those chosen before, to count as another one.
 DEPENDENT = 1e-9
@@ -80,36 +80,37 @@ def take_atoms(
 
 
 @compiled("_pursuit")
-def add_directions(
-    U: FloatArray, todo: IndexArray, best: IndexArray, step: int, basis: FloatArray
-) -> None:
-    """Add to some bases the direction of one more row each, in place; none if it depends.
+def bases_of_rows(U: FloatArray, places: IndexArray, number: IndexArray) -> FloatArray:
+    """Orthonormal directions of some rows each, one after the other; zeros for those that depend.
 
     Parameters
     ----------
     U : (m, p) array
         Rows of length 1.
-    todo : (t,) array
-        Which of the b bases.
-    best : (t,) array
-        The row of ``U`` that each of them gets.
-    step : int
-        Where it is put.
-    basis : (b, most, p) array
-        Orthonormal directions, and zeros.
+    places : (b, most) array
+        Which rows of ``U``.
+    number : (b,) array
+        How many of them count.
+
+    Returns
+    -------
+    (b, most, p) array
 
     Examples
     --------
     >>> import numpy as np
-    >>> from subscape.finders.selfexpression.pursuit import add_directions
-    >>> basis, one = np.array([[[1.0, 0.0], [0.0, 0.0]]]), np.array([0])
-    >>> add_directions(np.array([[0.6, 0.8]]), one, one, 1, basis)
-    >>> basis.tolist()
-    [[[1.0, 0.0], [0.0, 1.0]]]
+    >>> from subscape.finders.selfexpression.pursuit import bases_of_rows
+    >>> U = np.array([[1.0, 0.0], [0.6, 0.8]])
+    >>> bases_of_rows(U, np.array([[0, 1, 0]]), np.array([2])).tolist()
+    [[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]
     """
-    fresh, _, length = _beside(U, todo, best, step, basis)
-    useful = length > DEPENDENT
-    basis[todo[useful], step] = fresh[useful] / length[useful, None]
+    bases = np.zeros((*places.shape, U.shape[1]))
+    for step in range(places.shape[1]):
+        todo = np.flatnonzero(number > step)
+        fresh, _, length = _beside(U, todo, places[todo, step], step, bases)
+        useful = length > DEPENDENT
+        bases[todo[useful], step] = fresh[useful] / length[useful, None]
+    return bases
 
 
 def _beside(

@@ -16,7 +16,7 @@ from scipy.special import xlogy
 from subscape.arrays.backend import compiled
 from subscape.core.types import FloatArray, IndexArray, IntArray
 
-from .pursuit import add_directions
+from .pursuit import bases_of_rows
 
 __all__ = ["gains_of_flats", "groups_on_written_flats"]
 
@@ -81,7 +81,7 @@ def groups_on_written_flats(
         if not group:
             dim = int(gains.max(axis=0).argmax()) + 1
             # The other dimensions need not be looked at again.
-            places, p = _folded(places, dim), p - dim + 1
+            places, p = folded(places, dim), p - dim + 1
             gains, levels = gains[:, dim - 1 :], levels[:, dim - 1 :]
         flat = int(gains[:, 0].argmax())
         if gains[flat, 0] <= 0:
@@ -96,10 +96,17 @@ def _drawn(n: int, most: int, rng: np.random.Generator) -> IndexArray:
     return np.sort(rng.choice(n, most, replace=False)) if n > most else np.arange(n)
 
 
-def _folded(places: FloatArray, dim: int) -> FloatArray:
-    """One coordinate with the length of the first few."""
+@compiled("_written_flats")
+def folded(places: FloatArray, dim: int) -> FloatArray:
+    """(c, n, 1) coordinates: one with the length of the first few.
+
+    >>> import numpy as np
+    >>> from subscape.finders.selfexpression.written_flats import folded
+    >>> folded(np.array([[[0.6, 0.8, 0.0], [0.0, 0.5, 0.5]]]), 2).tolist()
+    [[[1.0], [0.5]]]
+    """
     first = places[:, :, :dim]
-    return np.sqrt(np.minimum(np.einsum("cns,cns->cn", first, first), 1.0))[:, :, None]
+    return np.asarray(np.sqrt(np.minimum(np.einsum("cns,cns->cn", first, first), 1.0))[:, :, None])
 
 
 def written_flats(
@@ -114,18 +121,16 @@ def written_flats(
     most = min(p - 1, MOST_DIMENSIONS, int(np.diff(links.indptr).max()))
     first = rank < most
     of_whom, atoms = each[first], links.indices[order[first]]
-    bases = np.zeros((len(writers), most, p))
     place = np.zeros((len(writers), most), np.intp)
     place[of_whom, rank[first]] = atoms
-    number = np.minimum(np.diff(links.indptr), most)
-    for step in range(most):
-        whose = np.flatnonzero(number > step)
-        add_directions(U, whose, place[whose, step], step, bases)
-    bases = bases.transpose(0, 2, 1)
+    number = np.minimum(np.diff(links.indptr).astype(np.intp), most)
+    bases = bases_of_rows(U, place, number)
     own = np.zeros((len(writers), len(U)), np.uint8)
     own[of_whom, atoms] = 1
     own[np.arange(len(writers)), writers] = 1
-    return Written(U[readers] @ bases, np.ascontiguousarray(own[:, readers]))
+    # One product for all flats, whose directions follow each other.
+    places = (bases.reshape(-1, p) @ U[readers].T).reshape(len(writers), most, -1)
+    return Written(places.transpose(0, 2, 1), np.ascontiguousarray(own[:, readers]))
 
 
 @compiled("_written_flats")
