@@ -40,8 +40,8 @@ RADII = (0.05, 0.025, 0.1)
 LARGEST_SHARES = (0.25, 0.5, 1.0)
 #: ... up to so many standard deviations, from features that fit by chance.
 SAFETY = 3.5
-#: Settings are tried on at most so many rows.
-SEARCH_ROWS = 1000
+#: Settings are tried on at most so many rows, and none is begun after this share of ``max_time``.
+SEARCH_ROWS, TRIAL_TIME = 1000, 0.25
 
 
 class DiSH(SubspaceFinder):
@@ -236,7 +236,7 @@ class DiSH(SubspaceFinder):
             tried += 1
             if saved > most:
                 best, most = kind, saved
-            if watch.out_of_time():
+            if watch.out_of_time() or watch.seconds > TRIAL_TIME * (self.max_time or math.inf):
                 break
         return best.of(len(table)), tried
 
