@@ -120,8 +120,8 @@ class DiSH(SubspaceFinder):
       (``search="greedy"``).
     - Features are divided by their ranges first; as published, ``eps`` is in the units of the table
       (``scale=False``).
-    - The defaults of ``eps`` and ``min_samples`` are ours, and so is the choice among several, on
-      at most 1,000 rows.
+    - The defaults of ``eps`` and ``min_samples`` are ours, and so is the choice among several, by
+      greedy searches of at most 1,000 rows.
     - Always, where the paper is silent or open: the step between two rows is the larger, by both
       parts, of their distance and the distance to the ``min_samples``-th nearest row; a row is put
       where the better of the steps to it and from it leads; rows of clusters that are too small
@@ -257,7 +257,7 @@ class DiSH(SubspaceFinder):
     def _run(
         self, table: FloatArray, setting: _Setting, watch: Watch, *, is_trial: bool = False
     ) -> _Run:
-        """DiSH with one setting; what is cut short in a trial is not worth a warning."""
+        """DiSH with one setting; a trial is greedy, and being cut short not worth a warning."""
         eps, min_samples = setting
         preference = self._preferences(table, setting, watch, is_trial)
         walk = self._walk(table, preference, setting, watch, is_trial)
@@ -277,12 +277,13 @@ class DiSH(SubspaceFinder):
         preference = np.zeros(table.shape, dtype=bool)
         ordered = sort_features(table, setting.eps)
         complete = np.ones(n_rows, dtype=bool)
+        greedy = is_trial or self.search == "greedy"
 
         def search(start: int) -> None:
             if start and watch.out_of_time():
                 return
             for row in range(start, min(start + BATCH, n_rows)):
-                found = self._preference(ordered, row, setting.min_samples)
+                found = self._preference(ordered, row, setting.min_samples, greedy)
                 preference[row, found.features] = True
                 complete[row] = found.complete
             if not is_trial:
@@ -302,9 +303,11 @@ class DiSH(SubspaceFinder):
             )
         return preference
 
-    def _preference(self, ordered: SortedFeatures, row: int, min_samples: int) -> _Preferred:
+    def _preference(
+        self, ordered: SortedFeatures, row: int, min_samples: int, greedy: bool
+    ) -> _Preferred:
         near = run_sets(ordered.order, ordered.prefixes, ordered.first[row], ordered.last[row])
-        if self.search == "greedy":
+        if greedy:
             return _Preferred(_greedy_features(near, min_samples), True)
         everyone = pack(np.ones(ordered.order.shape[1], dtype=bool))
         # One more feature is worth any loss of rows, so that the largest set wins.
