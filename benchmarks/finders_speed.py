@@ -184,8 +184,8 @@ def settings_lines():
         "proportion for others. CLIQUE prunes no subspaces: ELKI's pruning takes the mean at every "
         "place for that at the cut. Its clusters join units that are next to each other in some "
         "feature, the paper's those with a common face. DOC can have no ratio: around every seed "
-        "the paper draws 8.5e9 samples of 7 rows, ELKI 1,728 of 2, since its formula has beta / 2 in "
-        "place of 2 beta and rounds down."
+        "the paper draws 8.5e9 samples of 7 rows, ELKI 1,728 of 2, since its formula has beta / 2 "
+        "in place of 2 beta and rounds down."
     )
     yield ""
     yield "| finder | settings | default |"
