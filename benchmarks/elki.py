@@ -100,7 +100,7 @@ def available() -> bool:
 def run(
     algorithm: str, parameters: dict[str, object], X: np.ndarray, timeout: float = 240
 ) -> ElkiRun:
-    """Run one algorithm; ``parameters`` are ELKI's flags without the dash."""
+    """Run one algorithm; ``parameters`` are ELKI's flags without the dash, those off are False."""
     package = next(name for name, members in PACKAGES.items() if algorithm in members)
     with tempfile.TemporaryDirectory() as folder:
         table, out = Path(folder, "table.csv"), Path(folder, "out")
@@ -108,6 +108,8 @@ def run(
         np.savetxt(table, X, fmt="%.12g")
         told = [f"clustering.{package}.{algorithm}"]
         for flag, value in parameters.items():
+            if value is False:
+                continue
             told += [f"-{flag}"] + ([] if value is True else [str(value)])
         log, worked = _called(told, table, out, timeout)
         if log is None:

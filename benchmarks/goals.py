@@ -95,6 +95,11 @@ def beside_elki(finder: str, *tables: str, variant: str = SAME) -> Reader:
     return read
 
 
+def never(reason: str) -> Reader:
+    """A goal that no measurement can answer."""
+    return lambda page: reason
+
+
 def gap_to_elki(column: str, variant: str, *names: str, **cells: str) -> Reader:
     """Ours less ELKI's in a column, the largest over some finders."""
 
@@ -175,12 +180,19 @@ def worse_than_peers(page: Page) -> float | None:
 
 
 def worse_than_mineclus(page: Page) -> float | None:
-    """The CE of our default MineClus less OpenSubspace's, at most."""
+    """The CE of our default MineClus less OpenSubspace's, at most.
+
+    Clusters of both share no rows. Where theirs is printed below what such clusters can reach, it
+    was cut off there, and the bound takes its place.
+    """
     gaps = []
     for row in page.find(finder="MineClus", variant="default"):
         ours, theirs = first_number(row["CE"]), first_number(row["OpenSubspace CE"])
+        bound = page.number("bound of disjoint rows", set=row["set"])
         if ours is not None and theirs is not None:
-            gaps.append(ours - theirs)
+            # Half of the last digit printed is rounding.
+            reached = bound is not None and ours <= bound + 0.0005
+            gaps.append(min(ours - theirs, 0.0) if reached else ours - theirs)
     return max(gaps, default=None)
 
 
@@ -315,7 +327,7 @@ _TARGETS = (
                "ELKI", ">= 10", SPEED, beside_elki(name, LARGE),
                settings=f"{SAME}: {told}")
         for name, told in (
-            ("CLIQUE", "xi = 10, tau = .06, pruned"), ("SUBCLU", "eps = .01, 300 rows"),
+            ("CLIQUE", "xi = 10, tau = .06, not pruned"), ("SUBCLU", "eps = .01, 300 rows"),
         )
     ),
     *(
@@ -323,10 +335,13 @@ _TARGETS = (
                "faster than ELKI", ">= 10", SPEED, beside_elki(name, LARGE, "1000 x 50"),
                settings=f"{SAME}: {told}")
         for name, told in (
-            ("DOC", "alpha = .08, beta = .25, w = .05"), ("P3C", "threshold 1e-4"),
+            ("P3C", "threshold 1e-4"),
             ("DiSH", "eps = .02, mu = 2 % of the rows"),
         )
     ),
+    Target(3, "doc", "DOC, 10,000 × 50: times faster than ELKI", ">= 10", SPEED,
+           never("never the same work: around a seed the paper draws 8.5e9 samples of 7 rows, ELKI "
+                 "1,728 of 2"), settings=f"{SAME}: alpha = .08, beta = .25, w = .05"),
     Target(3, "default_ce", "CE less ELKI's, at most over the finders of the page", "<= 0", SPEED,
            gap_to_elki("CE", "default", "PROCLUS", "CLIQUE", "SUBCLU", "DOC", "P3C", "DiSH",
                        "PreDeCon"),

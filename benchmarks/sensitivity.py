@@ -4,6 +4,7 @@
     python benchmarks/sensitivity.py --quick     smaller tables
     python benchmarks/sensitivity.py --pages     also write the counts into docs/finders
     python benchmarks/sensitivity.py SSPC LAC    only these, the others stay in the page
+    python benchmarks/sensitivity.py --notes     nothing is run, the pages say what is measured
 
 Writes benchmarks/results/sensitivity.md. Every finder runs with each setting of its grid on three
 generated tables (boxes, flats, noise); results are the same if rows and subspaces are. ITCC and
@@ -72,6 +73,10 @@ GRIDS: dict[str, dict[str, tuple[Any, ...]]] = {
 PAGE_NAMES = {"FastDOC": "doc", "ChengChurch": "cheng_church"}
 
 
+#: The generated tables.
+TABLES = ("boxes", "flats", "noise")
+
+
 def tables(quick: bool) -> dict[str, Any]:
     """Boxes, flats, and nothing at all."""
     n = 120 if quick else 300
@@ -111,7 +116,7 @@ def page(found: dict[str, dict[str, tuple[int, int]]]) -> str:
     lines = [
         "# Different results over the settings of a finder", "",
         "Settings, and how many different clusterings they give: *as published* / by default. A 1 "
-        "by default says that refinement leads all settings to one result.", "",
+        "by default says that all settings lead to one result.", "",
         f"| finder | grid | settings | {' | '.join(names)} |",
         "|---" * (3 + len(names)) + "|",
     ]  # fmt: skip
@@ -122,22 +127,25 @@ def page(found: dict[str, dict[str, tuple[int, int]]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def measured() -> dict[str, dict[str, tuple[int, int]]]:
+    """The counts that stand in the page."""
+    path = RESULTS / "sensitivity.md"
+    rows = Page.read(path).rows if path.exists() else []
+    return {
+        row["finder"]: {table: _pair(row[table]) for table in TABLES if table in row}
+        for row in rows
+    }
+
+
+def _pair(cell: str) -> tuple[int, int]:
+    paper, _, ours = cell.partition(" / ")
+    return int(paper), int(ours)
+
+
 def kept(found: dict[str, dict[str, tuple[int, int]]]) -> dict[str, dict[str, tuple[int, int]]]:
     """The counts of a run, and of the other finders those that stand in the page."""
-    path = RESULTS / "sensitivity.md"
-    told = {row["finder"]: row for row in Page.read(path).rows} if path.exists() else {}
-    names = next(iter(found.values()))
-    rows = {}
-    for name in GRIDS:
-        if name in found:
-            rows[name] = found[name]
-        elif name in told:
-            pairs = (told[name][table].split(" / ") for table in names)
-            rows[name] = {
-                table: (int(one), int(other))
-                for table, (one, other) in zip(names, pairs, strict=True)
-            }
-    return rows
+    told = measured()
+    return {name: (told | found)[name] for name in GRIDS if name in found or name in told}
 
 
 def note(name: str, row: dict[str, tuple[int, int]]) -> str:
@@ -149,8 +157,11 @@ def note(name: str, row: dict[str, tuple[int, int]]) -> str:
         f"generated {', '.join(row)} as published, and {', '.join(ours)} by default "
         "(`benchmarks/sensitivity.py`)."
     )
+    alike = [table for table, (many, one) in row.items() if one == 1 and many > 1]
     if max(pair[1] for pair in row.values()) == 1:
-        text += " Refinement leads all settings to one result."
+        text += " By default all settings lead to one result."
+    elif alike:
+        text += f" On {' and '.join(alike)} the default leads all settings to one result."
     return "\n".join(textwrap.wrap(f"**{name}:** {text}", 103))
 
 
@@ -173,8 +184,12 @@ def main() -> None:
     parser.add_argument("names", nargs="*", help="finders; all by default")
     parser.add_argument("--quick", action="store_true", help="smaller tables")
     parser.add_argument("--pages", action="store_true", help="also write the pages of the finders")
+    parser.add_argument("--notes", action="store_true", help="run nothing, write the pages")
     chosen = parser.parse_args()
     RESULTS.mkdir(exist_ok=True)
+    if chosen.notes:
+        write_notes(measured())
+        return
     data = tables(chosen.quick)
     for name in chosen.names or GRIDS:
         row = {

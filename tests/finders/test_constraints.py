@@ -234,7 +234,8 @@ HOW_TO_SEARCH = {
     "which way to go": """assignment consensus coordination couple criterion cut enough_dims
         extension feature_rule features grid_dims init integer inverted_rows linkage merge
         metaclustering model mutation_rate mutation_scale n_clusters_hint n_local_clusters noise
-        noise_space objective partitioner prune realise refine report resolution search
+        noise_space objective partitioner prune realise refine report resolution
+        sampling search
         stop_at_first strict vote wrong_cells""",
     "what is known, held elsewhere (tests/finders/axis/test_sspc.py)": """labelled_dims
         labelled_rows pin_labels""",

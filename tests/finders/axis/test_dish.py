@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.exceptions import ConvergenceWarning
 
-from subscape.core import ConstantFeatureWarning
+from subscape.core import ConstantFeatureWarning, SubspaceClustering
 from subscape.datasets import planted_axes, thesis_6_1
 from subscape.finders import DiSH
 from subscape.finders.axis.dish.dish import (
@@ -193,7 +193,7 @@ def test_min_samples_protects_from_features_that_fit_by_chance():
     assert finder.min_samples_ == int(np.ceil(10 + 3.5 * np.sqrt(10)))
     clustered = truth.subspaces.masks[truth.labels()]
     assert (finder.preference_ == clustered).all(axis=1).mean() > 0.9
-    low = DiSH(min_samples=10).fit(X)
+    low = DiSH(eps=0.05, min_samples=10).fit(X)
     assert (low.preference_ == clustered).all(axis=1).mean() < 0.5
 
 
@@ -222,3 +222,53 @@ def test_parameters_that_do_not_fit_the_table():
         DiSH(min_samples=21).fit(X)
     with pytest.raises(ValueError, match="eps"):
         DiSH(eps=0).fit(X)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("k", "dims"), [(2, 2), (4, 4), (10, 4)])
+def test_settings_suit_few_large_and_many_small_clusters(k, dims, seed):
+    X, truth = planted_axes(600, 8, n_clusters=k, dims=dims, noise=0.1, random_state=200 + seed)
+    finder = DiSH().fit(X)
+    assert finder.clustering_.n_clusters == k
+    assert clustering_error(finder.clustering_, truth) <= 0.03
+    assert finder.n_settings_ == 9
+
+
+def test_a_cluster_of_two_thirds_picks_up_no_features():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(600, 3))
+    X[:400, 0] = 0.5 + 0.01 * rng.normal(size=400)
+    X[400:, 1:] = [0.2, 0.8] + 0.01 * rng.normal(size=(200, 2))
+    pairs = [(range(400), [0]), (range(400, 600), [1, 2])]
+    truth = SubspaceClustering.from_clusters(pairs, X.shape)
+    assert clustering_error(DiSH().fit(X).clustering_, truth) < 0.05
+    # Enough for a quarter of the rows only:
+    assert clustering_error(DiSH(eps=0.05, min_samples=29).fit(X).clustering_, truth) > 0.3
+
+
+def test_what_is_given_is_not_tried():
+    X = planted_axes(200, 5, n_clusters=2, dims=3, random_state=0).X
+    both = DiSH(eps=0.04, min_samples=15).fit(X)
+    assert (both.eps_, both.min_samples_, both.n_settings_) == (0.04, 15, 1)
+    radius = DiSH(eps=0.04).fit(X)
+    assert (radius.eps_, radius.n_settings_) == (0.04, 3)
+    number = DiSH(min_samples=15).fit(X)
+    assert (number.min_samples_, number.n_settings_) == (15, 3)
+    assert number.eps_ in (0.025, 0.05, 0.1)
+
+
+def test_settings_are_chosen_on_some_rows_of_a_large_table():
+    X, truth = planted_axes(3000, 8, n_clusters=2, dims=2, noise=0.1, random_state=5)
+    finder = DiSH().fit(X)
+    assert clustering_error(finder.clustering_, truth) <= 0.03
+    few, many = (DiSH(eps=finder.eps_)._kinds(X[:n]) for n in (1000, 3000))
+    numbers = [kind.of(n).min_samples for kinds, n in ((few, 1000), (many, 3000)) for kind in kinds]
+    assert finder.min_samples_ > min(numbers)
+
+
+def test_units_of_the_table_do_not_matter_to_the_choice():
+    X = planted_axes(300, 6, n_clusters=2, dims=2, noise=0.1, random_state=1).X
+    X = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    one, other = DiSH(scale=False).fit(X), DiSH(scale=False).fit(64 * X)
+    assert other.eps_ == 64 * one.eps_
+    assert one.labels_.tolist() == other.labels_.tolist()

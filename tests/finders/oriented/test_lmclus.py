@@ -11,6 +11,7 @@ from subscape.finders import LMCLUS
 from subscape.finders.oriented.flats import squared_residuals
 from subscape.finders.oriented.lmclus.separation import (
     Criterion,
+    best_sampled,
     best_separation,
     candidate_flats,
     neighbourhood_flats,
@@ -84,6 +85,39 @@ def test_a_line_separates_its_rows():
     assert near[:200].mean() > 0.95
     assert near[200:].mean() < 0.1
     assert cut.goodness > 3
+
+
+def test_as_published_flats_go_through_rows_anywhere():
+    """No neighbours, no fits: the best of flats through random rows, by a loop over all rows."""
+    X, _ = line_and_noise()
+    cut = best_sampled(X, 2, 60, JUDGED, np.random.default_rng(3))
+    centres, bases = sampled_flats(X, 2, 60, np.random.default_rng(3), local=False)
+    goodness, reach = rank_flats(X, centres, bases, JUDGED)
+    best = int(goodness.argmax())
+    assert cut.goodness == goodness[best] and cut.threshold == reach[best]
+    np.testing.assert_array_equal(cut.flat.centre, centres[best])
+    np.testing.assert_array_equal(cut.flat.basis, bases[best])
+    # Rows far away are drawn as often as near ones: each flat's first two rows, over all flats.
+    wide = np.random.default_rng(0).normal(size=(500, 3))
+    some = np.random.default_rng(5).integers(500, size=(400, 2))
+    centres, bases = sampled_flats(wide, 1, 400, np.random.default_rng(5), local=False)
+    steps = wide[some[:, 1]] - wide[some[:, 0]]
+    kept = np.abs(steps).max(axis=1) > 0
+    lengths = np.linalg.norm(steps[kept], axis=1)
+    np.testing.assert_array_equal(centres, wide[some[kept, 0]])
+    along = np.abs(np.einsum("mp,mp->m", steps[kept], bases[:, :, 0]))
+    np.testing.assert_allclose(along, lengths)
+
+
+def test_as_published_with_many_samples():
+    X, truth = planted_oriented(5, ((1, 200), (1, 200), (2, 300)), noise=0.12, random_state=7)
+    finder = LMCLUS.as_published(
+        max_dim=2, sensitivity=3.0, max_samples=2000, n_clusters_hint=4, random_state=0
+    ).fit(X)
+    assert finder.sampling == "rows"
+    assert adjusted_rand_score(finder.labels_, truth.labels()) > 0.6
+    with pytest.raises(ValueError, match="sampling='neighbours'"):
+        LMCLUS.as_published(sampling="neighbours")
 
 
 def test_rows_that_fill_the_space_are_not_separated():

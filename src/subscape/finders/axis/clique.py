@@ -95,7 +95,7 @@ class CLIQUE(GridFinder):
     --------------------------
     - By default only clusters that tell something new are reported, and only closed units (which no
       further bin contains) are searched, without the pruning of subspaces; the paper has
-      ``report="all"`` and ``prune=True``.
+      ``report="all"``, and ``prune=True`` to be faster (it may be switched off there, too).
     - ``min_rows``, ``max_clusters`` and ``max_dims`` are ours, and so is a number of bins that
       depends on that of the rows (the paper's experiments have ``n_bins=10``).
     - Always: where the paper leaves the code length of a difference of 0 undefined, it is 0.

@@ -29,7 +29,7 @@ AXIS = (
         overlapping=True, random=False,
         published={"report": "all", "prune": True, "min_rows": 1, "n_bins": 10},
         ours={"report": ("nonredundant", "maximal"), "min_rows": (), "max_clusters": (),
-              "max_dims": (), "prune": (False,), "n_bins": (None,)},
+              "max_dims": (), "n_bins": (None,)},
     ),
     _finder(
         "DOC",

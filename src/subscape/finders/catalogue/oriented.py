@@ -126,8 +126,8 @@ ORIENTED = (
         doi="10.1016/j.patcog.2007.01.020",
         reference="R. Haralick, R. Harpaz. Linear manifold clustering in high dimensional spaces "
         "by stochastic search. Pattern Recognition 40, 2007",
-        published={"stop_at_first": False, "refine": False, "n_init": 1},
-        ours={"stop_at_first": (), "refine": ()},
+        published={"sampling": "rows", "stop_at_first": False, "refine": False, "n_init": 1},
+        ours={"sampling": ("neighbours",), "stop_at_first": (), "refine": ()},
         trials=(_flats(3, width=(3, 30), most_rows=MOST_ROWS_SQUARED),),
     ),
     _oriented(

@@ -17,6 +17,7 @@ from subscape.core.errors import SubscapeError
 from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
 from subscape.finders.axis.boxes.neighbourhoods import SortedFeatures, run_sets, sort_features
 from subscape.finders.axis.boxes.windows import best_box
+from subscape.finders.axis.brevity import evenly_spaced, nats_saved
 from subscape.finders.base import Found, SubspaceFinder, Watch
 
 from .walk import Walk, begin_walk, walk_on
@@ -33,10 +34,14 @@ __all__ = [
 
 #: Rows between two looks at the clock; fixed, so that the result doesn't depend on ``n_jobs``.
 BATCH = 200
-#: The default of min_samples protects clusters of up to this share of the rows ...
-LARGEST_SHARE = 0.25
+#: Radii tried by default, as shares of a feature's range; of settings that are as good the first.
+RADII = (0.05, 0.025, 0.1)
+#: Defaults of min_samples protect clusters of up to one of these shares of the rows ...
+LARGEST_SHARES = (0.25, 0.5, 1.0)
 #: ... up to so many standard deviations, from features that fit by chance.
 SAFETY = 3.5
+#: Settings are tried on at most so many rows, and none is begun after this share of ``max_time``.
+SEARCH_ROWS, TRIAL_TIME = 1000, 0.25
 
 
 class DiSH(SubspaceFinder):
@@ -49,14 +54,16 @@ class DiSH(SubspaceFinder):
 
     Parameters
     ----------
-    eps : float, default=0.05
+    eps : float or None
         How close rows are neighbours in a single feature (ε), as a share of the feature's range;
         in the units of the table if ``scale`` is false. About four standard deviations of the
-        clusters is right.
+        clusters is right. By default .025, .05 and .1 of the range are tried, and the one taken
+        whose clusters describe the rows most briefly.
     min_samples : int or None
         Neighbours, itself included, that a row needs in the features it prefers (μ), and rows
-        that a cluster needs. By default the least number that keeps a cluster of a quarter of the
-        rows from picking up features by chance.
+        that a cluster needs. By default the least number that keeps a cluster of a quarter, of half
+        or of all of the rows from picking up features by chance, whichever describes the rows most
+        briefly.
     search : {"exact", "greedy"}, default="exact"
         How the preferred features are found: the largest set there is, by branch and bound, or one
         feature at a time, which is faster and misses some.
@@ -85,8 +92,10 @@ class DiSH(SubspaceFinder):
         For each cluster the clusters directly above it.
     preference_ : array of bool, shape (n_rows, n_features)
         The features that each row prefers.
-    min_samples_ : int
-        The value used.
+    eps_, min_samples_ : float and int
+        The values used.
+    n_settings_ : int
+        Pairs of them that were tried.
     ordering_ : array of shape (n_rows,)
         The rows in the order of the walk.
     reachability_dims_, reachability_ : arrays of shape (n_rows,)
@@ -111,7 +120,8 @@ class DiSH(SubspaceFinder):
       (``search="greedy"``).
     - Features are divided by their ranges first; as published, ``eps`` is in the units of the table
       (``scale=False``).
-    - The default of ``min_samples`` is ours.
+    - The defaults of ``eps`` and ``min_samples`` are ours, and so is the choice among several, by
+      greedy searches of at most 1,000 rows.
     - Always, where the paper is silent or open: the step between two rows is the larger, by both
       parts, of their distance and the distance to the ``min_samples``-th nearest row; a row is put
       where the better of the steps to it and from it leads; rows of clusters that are too small
@@ -143,7 +153,7 @@ class DiSH(SubspaceFinder):
     """
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "eps": [Interval(Real, 0, None, closed="neither")],
+        "eps": [Interval(Real, 0, None, closed="neither"), None],
         "min_samples": [Interval(Integral, 2, None, closed="left"), None],
         "search": [StrOptions({"exact", "greedy"})],
         "overlap": ["boolean"],
@@ -157,7 +167,7 @@ class DiSH(SubspaceFinder):
     def __init__(
         self,
         *,
-        eps: float = 0.05,
+        eps: float | None = None,
         min_samples: int | None = None,
         search: str = "exact",
         overlap: bool = False,
@@ -194,45 +204,90 @@ class DiSH(SubspaceFinder):
 
     def _find(self, X: FloatArray, seed: np.random.SeedSequence, watch: Watch) -> Found:
         table = (X - X.min(axis=0)) / np.ptp(X, axis=0) if self.scale else X
-        min_samples = self._least_neighbours(table)
-        preference = self._preferences(table, min_samples, watch)
-        walk = self._walk(table, preference, min_samples, watch)
-        reach = 2 * self.eps
+        setting, tried = self._settled(table, watch)
+        run = self._run(table, setting, watch)
+        attributes = {
+            "parents_": run.parents,
+            "preference_": run.preference,
+            "eps_": setting.eps,
+            "min_samples_": setting.min_samples,
+            "n_settings_": tried,
+            "ordering_": run.order,
+            "reachability_dims_": run.walk.dims,
+            "reachability_": run.walk.distance,
+            "predecessor_": run.walk.predecessor,
+        }
+        n_steps = int((run.walk.order >= 0).sum())
+        found = _clustering(run.extracted, run.parents if self.overlap else None)
+        return Found(found, max(1, n_steps), attributes)
+
+    def _settled(self, table: FloatArray, watch: Watch) -> tuple[_Setting, int]:
+        """The setting whose clusters describe some of the rows most briefly, and how many tried."""
+        kinds = self._kinds(table)
+        if len(kinds) == 1:
+            return kinds[0].of(len(table)), 1
+        # Every few of the sorted rows: the same ones whatever their order was.
+        places = np.lexsort(table.T[::-1])[evenly_spaced(len(table), SEARCH_ROWS)]
+        sample = np.ascontiguousarray(table[np.sort(places)])
+        best, most, tried = kinds[0], -math.inf, 0
+        for kind in kinds:
+            run = self._run(sample, kind.of(len(sample)), watch, is_trial=True)
+            saved = nats_saved(sample, _clustering(run.extracted))
+            tried += 1
+            if saved > most:
+                best, most = kind, saved
+            if watch.out_of_time() or watch.seconds > TRIAL_TIME * (self.max_time or math.inf):
+                break
+        return best.of(len(table)), tried
+
+    def _kinds(self, table: FloatArray) -> list[_Kind]:
+        """The settings to choose from, for tables of any number of rows."""
+        typical = float(np.median(np.ptp(table, axis=0)))
+        radii = [r * typical for r in RADII] if self.eps is None else [float(self.eps)]
+        if self.min_samples is not None:
+            given = int(self.min_samples) / len(table)
+            return [_Kind(eps, given, by_chance=False) for eps in radii]
+        within = [min(1.0, 2 * eps / typical) for eps in radii]
+        return [
+            _Kind(eps, largest * share)
+            for eps, share in zip(radii, within, strict=True)
+            for largest in LARGEST_SHARES
+        ]
+
+    def _run(
+        self, table: FloatArray, setting: _Setting, watch: Watch, *, is_trial: bool = False
+    ) -> _Run:
+        """DiSH with one setting; a trial is greedy, and being cut short not worth a warning."""
+        eps, min_samples = setting
+        preference = self._preferences(table, setting, watch, is_trial)
+        walk = self._walk(table, preference, setting, watch, is_trial)
+        reach = 2 * eps
         common = common_preferences(table, preference, walk, reach)
         walked = walk.order[walk.order >= 0]
-        order = np.concatenate([walked, np.setdiff1d(np.arange(len(X)), walked)])
+        order = np.concatenate([walked, np.setdiff1d(np.arange(len(table)), walked)])
         extracted = extract_clusters(table, common, order, reach, min_samples)
         parents = parents_of(extracted.masks, extracted.centres, reach)
-        attributes = {
-            "parents_": parents,
-            "preference_": preference,
-            "min_samples_": min_samples,
-            "ordering_": order,
-            "reachability_dims_": walk.dims,
-            "reachability_": walk.distance,
-            "predecessor_": walk.predecessor,
-        }
-        return Found(self._clustering(extracted, parents), max(1, len(walked)), attributes)
+        return _Run(preference, walk, order, extracted, parents)
 
-    def _least_neighbours(self, table: FloatArray) -> int:
-        if self.min_samples is not None:
-            return int(self.min_samples)
-        share = min(1.0, 2 * self.eps / float(np.median(np.ptp(table, axis=0))))
-        by_chance = LARGEST_SHARE * len(table) * share
-        return min(len(table), max(2, math.ceil(by_chance + SAFETY * math.sqrt(by_chance))))
-
-    def _preferences(self, table: FloatArray, min_samples: int, watch: Watch) -> BoolArray:
+    def _preferences(
+        self, table: FloatArray, setting: _Setting, watch: Watch, is_trial: bool
+    ) -> BoolArray:
         """The features that each row prefers; none for rows there was no time for."""
         n_rows = len(table)
         preference = np.zeros(table.shape, dtype=bool)
-        ordered = sort_features(table, self.eps)
+        ordered = sort_features(table, setting.eps)
+        complete = np.ones(n_rows, dtype=bool)
+        greedy = is_trial or self.search == "greedy"
 
         def search(start: int) -> None:
             if start and watch.out_of_time():
                 return
             for row in range(start, min(start + BATCH, n_rows)):
-                preference[row] = self._preference(ordered, row, min_samples, watch)
-            watch.step("preferences", min(start + BATCH, n_rows), n_rows)
+                found = self._preference(ordered, row, setting.min_samples, greedy)
+                preference[row, found.features] = True
+                complete[row] = found.complete
+            if not is_trial:
+                watch.step("preferences", min(start + BATCH, n_rows), n_rows)
 
         starts = range(0, n_rows, BATCH)
         if effective_n_jobs(self.n_jobs) == 1 or len(starts) == 1:
@@ -240,31 +295,33 @@ class DiSH(SubspaceFinder):
                 search(start)
         else:
             Parallel(n_jobs=self.n_jobs, require="sharedmem")(delayed(search)(s) for s in starts)
-        return preference
-
-    def _preference(
-        self, ordered: SortedFeatures, row: int, min_samples: int, watch: Watch
-    ) -> BoolArray:
-        near = run_sets(ordered.order, ordered.prefixes, ordered.first[row], ordered.last[row])
-        preferred = np.zeros(len(near), dtype=bool)
-        if self.search == "greedy":
-            preferred[_greedy_features(near, min_samples)] = True
-            return preferred
-        everyone = pack(np.ones(ordered.order.shape[1], dtype=bool))
-        # One more feature is worth any loss of rows, so that the largest set wins.
-        gain = math.log(ordered.order.shape[1]) + 1.0
-        box = best_box(near, everyone, min_samples, gain, 0.0, self.max_candidates)
-        if not box.complete:
+        if not is_trial and not complete.all():
             watch.cut(
                 f"the preferred features of some rows were not settled within "
                 f"max_candidates={self.max_candidates} sets of features; raise it, raise "
                 "min_samples, or lower eps"
             )
-        preferred[box.features] = True
-        return preferred
+        return preference
+
+    def _preference(
+        self, ordered: SortedFeatures, row: int, min_samples: int, greedy: bool
+    ) -> _Preferred:
+        near = run_sets(ordered.order, ordered.prefixes, ordered.first[row], ordered.last[row])
+        if greedy:
+            return _Preferred(_greedy_features(near, min_samples), True)
+        everyone = pack(np.ones(ordered.order.shape[1], dtype=bool))
+        # One more feature is worth any loss of rows, so that the largest set wins.
+        gain = math.log(ordered.order.shape[1]) + 1.0
+        box = best_box(near, everyone, min_samples, gain, 0.0, self.max_candidates)
+        return _Preferred(box.features, box.complete)
 
     def _walk(
-        self, table: FloatArray, preference: BoolArray, min_samples: int, watch: Watch
+        self,
+        table: FloatArray,
+        preference: BoolArray,
+        setting: _Setting,
+        watch: Watch,
+        is_trial: bool,
     ) -> Walk:
         n_rows = len(table)
         walk = begin_walk(*table.shape)
@@ -274,23 +331,68 @@ class DiSH(SubspaceFinder):
             if watch.out_of_time():
                 break
             stop = min(start + BATCH, n_rows)
-            walk_on(table, distinct, which, 2 * self.eps, min_samples, walk, start, stop)
-            watch.step("walk", stop, n_rows)
+            reach, least = 2 * setting.eps, setting.min_samples
+            walk_on(table, distinct, which, reach, least, walk, start, stop)
+            if not is_trial:
+                watch.step("walk", stop, n_rows)
         return walk
 
-    def _clustering(self, extracted: Extracted, parents: list[IntArray]) -> SubspaceClustering:
-        shape = (len(extracted.labels), extracted.masks.shape[1])
-        if self.overlap:
-            inside = nested_rows(extracted.labels, parents)
+
+def _clustering(extracted: Extracted, parents: list[IntArray] | None = None) -> SubspaceClustering:
+    """Clusters without the rows of those inside them, or with them if their parents are given."""
+    shape = (len(extracted.labels), extracted.masks.shape[1])
+    if parents is None:
+        inside = extracted.labels == np.arange(len(extracted.masks))[:, None]
+    else:
+        inside = nested_rows(extracted.labels, parents)
+    return SubspaceClustering.from_clusters(
+        [
+            (np.flatnonzero(rows), np.flatnonzero(mask))
+            for rows, mask in zip(inside, extracted.masks, strict=True)
+        ],
+        shape,
+    )
+
+
+class _Setting(NamedTuple):
+    """The radius in a single feature, and how many neighbours a row needs."""
+
+    eps: float
+    min_samples: int
+
+
+class _Kind(NamedTuple):
+    """A setting for tables of any number of rows."""
+
+    eps: float
+    share: float
+    """Of the rows: the neighbours needed, or those that a row has by chance."""
+    by_chance: bool = True
+
+    def of(self, n_rows: int) -> _Setting:
+        neighbours = self.share * n_rows
+        if self.by_chance:
+            needed = math.ceil(neighbours + SAFETY * math.sqrt(neighbours))
         else:
-            inside = extracted.labels == np.arange(len(parents))[:, None]
-        return SubspaceClustering.from_clusters(
-            [
-                (np.flatnonzero(rows), np.flatnonzero(mask))
-                for rows, mask in zip(inside, extracted.masks, strict=True)
-            ],
-            shape,
-        )
+            needed = round(neighbours)
+        return _Setting(self.eps, min(n_rows, max(2, needed)))
+
+
+class _Preferred(NamedTuple):
+    """The features that a row prefers, and whether the search for them came to its end."""
+
+    features: Any
+    complete: bool
+
+
+class _Run(NamedTuple):
+    """What one setting gave."""
+
+    preference: BoolArray
+    walk: Walk
+    order: IntArray
+    extracted: Extracted
+    parents: list[IntArray]
 
 
 def _greedy_features(near: BitArray, min_samples: int) -> list[int]:
@@ -314,7 +416,9 @@ def _of_one_cluster(n_rows: int) -> dict[str, Any]:
     return {
         "parents_": [np.zeros(0, np.int64)],
         "preference_": np.zeros((n_rows, 0), dtype=bool),
+        "eps_": 0.0,
         "min_samples_": min(2, n_rows),
+        "n_settings_": 1,
         "ordering_": np.arange(n_rows),
         "reachability_dims_": np.zeros(n_rows, np.int64),
         "reachability_": np.zeros(n_rows),

@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 from subscape.arrays.bitsets import intersection_counts, unpack
 from subscape.core.types import BitArray, BoolArray, FloatArray, IntArray
 from subscape.finders.axis.boxes.neighbourhoods import run_sets, sort_features
+from subscape.finders.axis.brevity import evenly_spaced
 from subscape.finders.axis.selection import bits_of_share
 from subscape.finders.base import Watch
 
@@ -26,7 +27,6 @@ __all__ = [
     "Preferences",
     "clusters_by_features",
     "connected_rows",
-    "evenly_spaced",
     "join_nearest",
     "row_preferences",
 ]
@@ -291,15 +291,3 @@ def clusters_by_features(
     cores = np.zeros(n, dtype=bool)
     cores[places[core]] = True
     return labels, cores, preferred
-
-
-def evenly_spaced(n: int, most: int) -> IntArray:
-    """At most so many of ``n`` places.
-
-    Examples
-    --------
-    >>> from subscape.finders.axis.predecon.feature_neighbours import evenly_spaced
-    >>> evenly_spaced(9, 3), evenly_spaced(2, 3)
-    (array([0, 4, 8]), array([0, 1]))
-    """
-    return np.unique(np.linspace(0, n - 1, min(n, most)).astype(np.int64))

@@ -15,9 +15,10 @@ from subscape.core.checks import constant_columns
 from subscape.core.clustering import SubspaceClustering
 from subscape.core.errors import SubscapeError
 from subscape.core.types import BoolArray, FloatArray, IntArray
+from subscape.finders.axis.brevity import evenly_spaced, nats_saved
 from subscape.finders.base import Found, SubspaceFinder, Watch
 
-from .feature_neighbours import SHARED, clusters_by_features, evenly_spaced
+from .feature_neighbours import SHARED, clusters_by_features
 from .preferences import Neighbours, mutual_distances, neighbour_blocks, squared_deviations
 
 __all__ = ["NeighbourGraph", "PreDeCon", "linked", "typical_radius"]
@@ -38,8 +39,6 @@ CORE_SHARE = 0.2
 LEAST_NEIGHBOURS, LEAST_SAMPLES = 10, 4
 #: Default variance: this share of the variance per feature of a typical neighbourhood.
 TIGHTER = 0.8
-#: Variances below this share of the table's are not told apart.
-SMALLEST = 1e-9
 
 
 class _Setting(NamedTuple):
@@ -374,18 +373,8 @@ def _by_first_row(labels: IntArray) -> IntArray:
 
 
 def _saved(table: FloatArray, labels: IntArray, core: BoolArray, preferred: BoolArray) -> float:
-    """Nats that clusters save: their features vary less than in the table, but rows are named."""
-    clustering, _ = _with_features(labels, core, preferred)
-    spread, n = table.var(axis=0), len(table)
-    saved = 0.0
-    for k in range(clustering.n_clusters):
-        cluster = clustering.cluster(k)
-        size, usual = len(cluster.rows), spread[cluster.features]
-        here = table[np.ix_(cluster.rows, cluster.features)].var(axis=0)
-        narrower = np.log(usual / np.maximum(here, SMALLEST * usual))
-        saved += size * (0.5 * np.maximum(narrower, 0.0).sum() - np.log(n / size))
-        saved -= len(cluster.features) * np.log(size)
-    return saved
+    """Nats that the clusters save."""
+    return nats_saved(table, _with_features(labels, core, preferred)[0])
 
 
 def _of_one_cluster(n_rows: int) -> dict[str, Any]:

@@ -90,6 +90,20 @@ def best_separation(
     return FlatSeparation(again[i], float(reach[i]), float(goodness[i]))
 
 
+def best_sampled(
+    X: FloatArray, dim: int, n_samples: int, criterion: Criterion, rng: np.random.Generator
+) -> FlatSeparation | None:
+    """The same among flats through rows drawn at random, by all rows, and nothing fitted."""
+    centres, bases = sampled_flats(X, dim, n_samples, rng, local=False)
+    if not len(centres):
+        return None
+    goodness, reach = rank_flats(X, centres, bases, criterion)
+    i = int(goodness.argmax())
+    if goodness[i] == -np.inf:
+        return None
+    return FlatSeparation(Flat(centres[i], bases[i]), float(reach[i]), float(goodness[i]))
+
+
 def _judged(X: FloatArray, flats: list[Flat], criterion: Criterion) -> Ranking:
     centres = np.array([flat.centre for flat in flats])
     return rank_flats(X, centres, np.array([flat.basis for flat in flats]), criterion)
@@ -115,20 +129,23 @@ def candidate_flats(
 
 
 def sampled_flats(
-    X: FloatArray, dim: int, n_samples: int, rng: np.random.Generator
+    X: FloatArray, dim: int, n_samples: int, rng: np.random.Generator, *, local: bool = True
 ) -> tuple[FloatArray, FloatArray]:
-    """Centres (m, p) and bases (m, p, dim) of flats through rows; degenerate ones are left out."""
+    """Centres (m, p) and bases (m, p, dim) of flats through rows; degenerate ones are left out.
+
+    With ``local``, half of them go through a row and some of its neighbours.
+    """
     n = len(X)
     if n <= dim:
         return np.zeros((0, X.shape[1])), np.zeros((0, X.shape[1], dim))
     # Drawn with replacement: a flat through one row twice is degenerate, and left out below.
     some = rng.integers(n, size=(n_samples, dim + 1))
     close = max(2 * dim, int(NEIGHBOURHOOD * n))
-    if close < n:
-        local = some[::2]
-        near = _nearest(X, local[:, 0], close)
-        picked = rng.integers(close, size=(len(local), dim))
-        local[:, 1:] = np.take_along_axis(near, picked, axis=1)
+    if local and close < n:
+        half = some[::2]
+        near = _nearest(X, half[:, 0], close)
+        picked = rng.integers(close, size=(len(half), dim))
+        half[:, 1:] = np.take_along_axis(near, picked, axis=1)
     centres = X[some[:, 0]]
     steps = (X[some[:, 1:]] - centres[:, None]).transpose(0, 2, 1)
     bases, triangles = np.linalg.qr(steps)
