@@ -394,9 +394,17 @@ def test_candidates_are_scored_again_after_every_step(monkeypatch):
     assert job.scorer == (("found", job.runs), job.scorers)
     assert job.candidates == [(job.scorer[0], job.scorer)]
     assert job.progress.views == 3 and asked[0] == ("views", ["a1", "b1"])
-    monkeypatch.setattr(exploration, "run_all", lambda *given: given)
-    job = bare(store="store")
-    assert job._run("name", ["t"]) == (["t"], "store", 2, "name")
+    called = []
+
+    def all_of(tasks, *given):
+        called.append((tasks, *given))
+        return [f"run of {task}" for task in tasks]
+
+    monkeypatch.setattr(exploration, "run_all", all_of)
+    for jobs, order in ((2, ["u", "t"]), (-1, ["u", "t"]), (1, ["t", "u"]), (None, ["t", "u"])):
+        job = bare(store="store", n_jobs=jobs, began=-9.0)
+        assert job._run("name", ["t", "u"]) == ["run of t", "run of u"]
+        assert called.pop() == (order, "store", jobs, "name")
 
 
 def test_tasks_see_the_columns_that_they_can_do_with():

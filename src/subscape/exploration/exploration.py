@@ -819,7 +819,9 @@ class Exploration:
     def _run(self, name: str, tasks: Sequence[Task], share: float = LAST_SHARE) -> list[Run]:
         """The runs of all tasks, or of as many as are begun before such a share of the time."""
         if self.time is None:
-            return run_all(tasks, self.store, self.jobs, self.progress.rung(name))
+            # Rungs have the cheap finders first; side by side, the long ones are begun first.
+            step = 1 if self.jobs in (None, 1) else -1
+            return run_all(tasks[::step], self.store, self.jobs, self.progress.rung(name))[::step]
         runs: list[Run] = []
         for first in range(0, len(tasks), AT_ONCE):
             if first and not self._goes_on(name, share):
