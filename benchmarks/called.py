@@ -129,13 +129,24 @@ def various(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
 
 
 def is_about(file: str, module: str) -> bool:
-    """Whether a file of tests has the name of a module of the same package.
+    """Whether a file of tests has the name of a module of the same package, or of its folder.
+
+    Tests of kernels lie in a folder of their own.
 
     >>> is_about("tests/core/test_prototypes.py", "core/prototypes.py")
     True
+    >>> is_about("tests/finders/axis/test_proclus.py", "finders/axis/proclus/phases.py")
+    True
+    >>> is_about("tests/kernels/test_segmental.py", "finders/axis/proclus/segmental.py")
+    True
     """
     parts, of = Path(module).with_suffix("").parts, Path(file)
-    return of.name.startswith("test_") and of.parent.name == parts[0] and parts[-1] in of.stem
+    if not of.name.startswith("test_") or len(of.parts) < 3:
+        return False
+    if of.parts[1] not in (parts[0], "kernels"):
+        return False
+    words = f"{of.stem}_"
+    return parts[-1] in of.stem or any(f"_{folder}_" in words for folder in parts[1:-1])
 
 
 def golden(families: Sequence[str] = ()) -> Calls:

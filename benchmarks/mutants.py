@@ -18,10 +18,12 @@ import argparse
 import ast
 import contextlib
 import copy
+import functools
 import importlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -35,7 +37,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from called import is_about, various
-from in_memory import ENDLESS, Quick
+from in_memory import ENDLESS, NOT_IN_MEMORY, Quick
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "subscape"
@@ -225,22 +227,29 @@ class Calls:
         else:  # a constant: whatever is of the same module
             own = (tests for key, tests in self.of.items() if key.startswith(prefix))
             first = set().union(*own)
+        names = names_of(mutant)
         files = {test.partition("::")[0] for test in first} | set(_naming(mutant.path))
         rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
         if not mutant.function:
-            return various(first | rest, self.seconds)
-        listed = self._telling_first(various(first, self.seconds), mutant.path)
+            first, rest = first | rest, set()
+        listed = self._telling_first(various(first, self.seconds), mutant.path, names)
         return [*listed, *various(rest, self.seconds)]
 
-    def _telling_first(self, tests: list[str], path: str) -> list[str]:
-        """Quick ones, of files with the module's name first; the golden record; all others."""
+    def _telling_first(self, tests: list[str], path: str, names: set[str]) -> list[str]:
+        """Quick ones that name what is changed, of files with its name, of its package, any others.
+
+        Then the golden record, and all that take longer.
+        """
 
         def rank(test: str) -> int:
-            if self.seconds[test] < OWN_QUICK and is_about(test.partition("::")[0], path):
+            if self.seconds[test] < OWN_QUICK and mentions(test, names):
                 return 0
-            if self.seconds[test] < QUICK:
+            file, of_package = test.partition("::")[0], Path(path).parts[0]
+            if self.seconds[test] < OWN_QUICK and is_about(file, path):
                 return 1
-            return 2 if test.startswith(GOLDEN) else 3
+            if self.seconds[test] < QUICK:
+                return 2 if Path(file).parts[1] in (of_package, "kernels") else 3
+            return 4 if test.startswith(GOLDEN) else 5
 
         return sorted(tests, key=rank)
 
@@ -254,6 +263,44 @@ class Calls:
         """Forget all other tests."""
         self.seconds = {test: each for test, each in self.seconds.items() if test in there}
         self.of = {function: tests & there for function, tests in self.of.items()}
+
+
+def names_of(mutant: Mutant) -> set[str]:
+    """What a test would call it: the constant that is changed, or the function."""
+    if mutant.function:
+        own = mutant.function.split(".")
+        return {own[-2] if own[-1].startswith("__") and len(own) > 1 else own[-1]}
+    tree = ast.parse((SOURCE / mutant.path).read_text(encoding="utf-8"))
+    return {
+        target.id for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)
+        if node.lineno <= mutant.line <= (node.end_lineno or 0)
+        for whole in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for target in ast.walk(whole) if isinstance(target, ast.Name)
+    }  # fmt: skip
+
+
+def mentions(test: str, names: set[str]) -> bool:
+    """Whether the text of a test has one of some names."""
+    file, _, name = test.partition("[")[0].partition("::")
+    return bool(names & _words_of_tests(file).get(name, set()))
+
+
+@functools.cache
+def _words_of_tests(file: str) -> dict[str, set[str]]:
+    """All words in the text of each test of a file."""
+    path = ROOT / file
+    if not file.startswith("tests/") or not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    found = {}
+    for node in ast.parse(text).body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        for each in inner:
+            if isinstance(each, ast.FunctionDef):
+                prefix = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
+                own = ast.get_source_segment(text, each) or ""
+                found[prefix + each.name] = set(re.findall(r"\w+", own))
+    return found
 
 
 def _naming(path: str) -> list[str]:
@@ -328,7 +375,11 @@ class House:
         text = target.read_bytes()
         changed = text[: mutant.start] + mutant.after.encode() + text[mutant.stop :]
         by = "" if self.way == "file" else self._in_memory(mutant, changed)
-        if by or self.way == "memory":
+        if by == NOT_IN_MEMORY:
+            by = ""
+            if self.way == "memory":
+                tests, expected = self._quick_ones(mutant)
+        elif by or self.way == "memory":
             return by, len(tests)
         target.write_bytes(changed)
         try:
@@ -343,6 +394,12 @@ class House:
         if self._quick is None:
             output = self.root / "collected.txt"
             self._quick = Quick(lambda: self._enter(output), [*self._options(), *self._there])
+        tests, expected = self._quick_ones(mutant)
+        module = ".".join(("subscape", *Path(mutant.path).with_suffix("").parts))
+        return self._quick.notices(module.removesuffix(".__init__"), changed, tests, expected)
+
+    def _quick_ones(self, mutant: Mutant) -> tuple[list[str], float]:
+        """The tests that are asked in memory, and how long they take."""
         tests, expected = [], 0.0
         for test in self.calls.tests(mutant):
             seconds = self.calls.seconds[test]
@@ -351,8 +408,7 @@ class House:
                 tests.append(test)
             if expected > min(ALL_IN_MEMORY, self.seconds):
                 break
-        module = ".".join(("subscape", *Path(mutant.path).with_suffix("").parts))
-        return self._quick.notices(module.removesuffix(".__init__"), changed, tests, expected)
+        return tests, expected
 
     def end(self) -> None:
         """No more changes."""

@@ -209,6 +209,14 @@ def test_more_jobs_and_a_limit_shorten_a_guess(monkeypatch):
 
 
 @pytest.mark.parametrize(
+    ("asked", "cores", "jobs"), [(3, 2, 3), (1, 2, 1), (-1, 6, 6), (0, 6, 6), (-1, None, 1)]
+)
+def test_jobs_that_are_not_said_are_all_cores(monkeypatch, asked, cores, jobs):
+    monkeypatch.setattr(command, "os", SimpleNamespace(cpu_count=lambda: cores))
+    assert command._parallel_jobs(asked) == jobs
+
+
+@pytest.mark.parametrize(
     ("load", "cores", "factor"), [(0.5, 2, 1), (2, 2, 1), (6, 2, 3), (3, 0, 3)]
 )
 def test_a_busy_machine(monkeypatch, load, cores, factor):

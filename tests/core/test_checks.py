@@ -301,6 +301,20 @@ class TestNames:
         with pytest.raises(SubscapeError, match="rows of the table are in another order"):
             check_names(table, None, ("s", "r"))
 
+    @pytest.mark.parametrize("dtype", [object, "str"])
+    def test_the_index_of_a_frame_names_its_rows_if_it_is_text(self, dtype):
+        def frame(names, dtype=dtype):
+            return pd.DataFrame(self.X, index=pd.Index(names, dtype=dtype))
+
+        check_names(frame(["r", "s"]), None, ("r", "s"))
+        with pytest.raises(SubscapeError, match=r"rows of .* in another order.*'s', 'r'"):
+            check_names(frame(["s", "r"]), None, ("r", "s"))
+        with pytest.raises(SubscapeError, match="rows of the table are not those"):
+            check_names(frame(["r", "t"]), None, ("r", "s"))
+        # Numbers are no names, nor is an index of which one entry is none.
+        check_names(frame([1, 2], int), None, ("r", "s"))
+        check_names(frame(["r", 2], object), None, ("r", "s"))
+
 
 class TestLargeIntegers:
     def test_what_float64_cannot_tell_apart_is_refused_by_name(self):

@@ -486,11 +486,14 @@ class TestAnyFormat:
 
     def test_what_is_no_clustering(self, tmp_path):
         for name, content, message in (
-            ("a.csv", pickle.dumps([1, 2]), "is a pickle, which is never read"),
+            *(("a.csv", pickle.dumps([1, 2], protocol), "is a pickle, which is never read")
+              for protocol in (2, 3, 4, 5)),
+            ("a.subscape", pickle.dumps([1, 2]), "is a pickle, which is never read"),
+            ("a.subscape", b"\x80\x01 no pickle", r"not a \.subscape file"),
             ("a.subscape", b"label\n0\n", r"not a \.subscape file"),
             ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a clustering"),
             ("a.xlsx", b"PK\x03\x04 nonsense", "damaged or truncated"),
-        ):
+        ):  # fmt: skip
             (tmp_path / name).write_bytes(content)
             with pytest.raises(FileFormatError, match=message):
                 read_clusterings(tmp_path / name)

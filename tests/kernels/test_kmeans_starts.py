@@ -100,7 +100,7 @@ def test_rows_that_move_leave_their_group(run):
     labels = np.array([[0, 0, 1]])
     counts, sums = np.array([[2, 1]]), np.array([[[10.0], [2.0]]])
     chosen, ends = np.array([0]), np.array([2])
-    given = block, block @ centres.T, centres, ends, chosen, 0, labels, counts, sums
+    given = block, centres @ block.T, centres, ends, chosen, 0, labels, counts, sums
     assert run(*given).tolist() == [True]
     assert (labels.tolist(), counts.tolist()) == ([[0, 1, 0]], [[2, 1]])
     assert sums.tolist() == [[[3.0], [9.0]]]

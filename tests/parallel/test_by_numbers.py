@@ -13,9 +13,50 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from subscape.parallel import orphans, progress
+from subscape.parallel import local, orphans, progress
+from subscape.parallel.local import Lost
 from subscape.parallel.progress import Step, Watch, best_few_of, best_of
 from subscape.parallel.seeds import child_seed, seed_sequence
+
+# -- calls that are lost --------------------------------------------------------------------------
+
+
+class TerminatedWorkerError(Exception):
+    """By this name joblib says that a process was killed."""
+
+
+@pytest.mark.parametrize("error", [TerminatedWorkerError(), KeyError("its own")])
+def test_a_call_that_is_alone_can_only_lose_itself(monkeypatch, error):
+    def raising(calls):
+        raise error
+
+    monkeypatch.setattr(local, "Parallel", lambda **options: raising)
+    if isinstance(error, KeyError):
+        with pytest.raises(KeyError, match="its own"):
+            local._alone(pow, (2, 3))
+    else:
+        assert local._alone(pow, (2, 3)) == Lost(2, "the process")
+    monkeypatch.setattr(local, "Parallel", lambda **options: lambda calls: iter([(0, 8)]))
+    assert local._alone(pow, (2, 3)) == 8
+
+
+@pytest.mark.parametrize("error", [TerminatedWorkerError(), KeyError("its own")])
+def test_calls_in_flight_are_tried_again_one_by_one(monkeypatch, error):
+    def two_begin(calls):
+        next(calls), next(calls)
+        yield 1, "one"
+        raise error
+
+    monkeypatch.setattr(local, "Parallel", lambda **options: two_begin)
+    monkeypatch.setattr(local, "_alone", lambda function, call: ("alone", *call))
+    found = local._from_processes(pow, [(2, 3), (3, 2)], 2)
+    assert next(found) == (1, "one")
+    if isinstance(error, KeyError):
+        with pytest.raises(KeyError, match="its own"):
+            next(found)
+    else:
+        assert list(found) == [(0, ("alone", 2, 3))]
+
 
 # -- time -----------------------------------------------------------------------------------------
 
