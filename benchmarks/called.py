@@ -22,7 +22,7 @@ import threading
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -149,6 +149,16 @@ def is_about(file: str, module: str) -> bool:
     return parts[-1] in of.stem or any(f"_{folder}_" in words for folder in parts[1:-1])
 
 
+def is_of_package(file: str, module: str) -> bool:
+    """Whether a file of tests, or of examples, is in the folder of a module's package.
+
+    >>> is_of_package("tests/core/test_prototypes.py", "core/checks.py")
+    True
+    """
+    folders, package = Path(file).parts[:-1], Path(module).parts[0]
+    return folders[1:2] in ((package,), ("kernels",)) or folders[2:3] == (package,)
+
+
 def golden(families: Sequence[str] = ()) -> Calls:
     """What the tests of the golden record call, by running its cases here."""
     place = ROOT / "tests" / "golden"
@@ -169,6 +179,12 @@ def golden(families: Sequence[str] = ()) -> Calls:
             run()
         noted.seconds[test] += time.process_time() - began
     return noted
+
+
+def near(tests: Iterable[str], function: str, is_near: Callable[[str, str], bool]) -> set[str]:
+    """The tests whose files are near the module of a function."""
+    module = function.partition(":")[0]
+    return {test for test in tests if is_near(test.partition("::")[0], module)}
 
 
 def main() -> None:
@@ -196,7 +212,8 @@ def main() -> None:
     kept = {
         function: {
             *various(own, seconds)[: options.most],
-            *(test for test in own if is_about(test.partition("::")[0], function.partition(":")[0]))
+            *various(near(own, function, is_of_package), seconds)[: options.most],
+            *near(own, function, is_about),
         }
         for function, own in tests.items()
     }  # fmt: skip

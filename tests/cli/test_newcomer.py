@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from tests.tables.business import business_export, german
-from tests.tables.test_dialects import FILES
+from tests.tables.test_dialects import FILES, content
 from tests.tables.test_dialects import N as N_ROWS
 
 from subscape.exploration.progress import Progress, QuietLine, is_watched
@@ -82,8 +82,7 @@ def test_a_business_export_with_no_option_at_all(run, tmp_path):
 
 @pytest.mark.parametrize("dialect", FILES)
 def test_a_file_of_any_dialect_needs_no_option(run, tmp_path, dialect):
-    content = FILES[dialect]
-    (tmp_path / "t.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (tmp_path / "t.csv").write_bytes(content(dialect))
     done = run("explore", "t.csv", "--check", "--json")
     assert done.exit_code == 0, done.output
     told = json.loads(done.stdout)

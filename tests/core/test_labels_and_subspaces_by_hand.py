@@ -77,3 +77,17 @@ def test_numbers_beyond_64_bits_are_no_labels(number):
     with pytest.raises(ValueError, match=f"labels go up to {number}; number the clusters"):
         encode_labels(np.array([0, number], dtype=np.uint64))
     assert encode_labels(np.array([0, 2**63 - 1], dtype=np.uint64)).names == (0, 2**63 - 1)
+
+
+@pytest.mark.parametrize(
+    ("labels", "codes", "names"),
+    [
+        ([1, 0, -1], [1, 0, -1], (0, 1)), ([2, 0, -5], [1, 0, -1], (0, 2)),
+        ([3, 3], [0, 0], (3,)), ([-1, -2], [-1, -1], ()), ([10**6, 5], [1, 0], (5, 10**6)),
+        # A few more numbers than rows are counted, many more are sorted.
+        ([67, 5], [1, 0], (5, 67)), ([68, 5], [1, 0], (5, 68)),
+    ],
+)  # fmt: skip
+def test_numbers_that_nobody_has_are_left_out(labels, codes, names):
+    found = encode_labels(np.array(labels))
+    assert (found.codes.tolist(), found.names) == (codes, names)

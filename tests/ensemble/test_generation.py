@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from subscape import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, UnsupportedKindError
@@ -155,3 +156,26 @@ def test_bad_tables():
         generate([[1.0, np.inf], [0.0, 1.0]], LAC3, 2)
     with pytest.raises(ValueError, match="2D"):
         generate([1.0, 2.0], LAC3, 2)
+
+
+class ByMissing(BaseEstimator):
+    """Rows with a missing value, and the others."""
+
+    def fit(self, X):
+        self.clustering_ = SubspaceClustering.from_labels(np.isnan(X).any(axis=1).astype(int))
+        return self
+
+
+def test_tables_may_have_missing_values_if_the_finder_takes_them():
+    X = np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0]])
+    found = generate(X, ByMissing(), 2, random_state=0)
+    assert [member.labels().tolist() for member in found] == [[1, 0, 1]] * 2
+    with pytest.raises(ValueError, match="infinit"):
+        generate(np.array([[1.0], [np.inf]]), ByMissing(), 2)
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 2.0, "3"])
+def test_sizes_that_are_none(size):
+    with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
+        generate(np.eye(3), ByMissing(), size)
+    assert len(generate(np.eye(3), ByMissing(), np.int64(1))) == 1

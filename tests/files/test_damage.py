@@ -16,7 +16,7 @@ from subscape.core.errors import FileFormatError
 from subscape.datasets import planted_axes
 from subscape.exploration.journal import Journal
 from subscape.exploration.study import load_study, save_study
-from subscape.files import formats, load, read_clusterings, save
+from subscape.files import atomic, formats, load, read_clusterings, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.finders import PROCLUS
 from subscape.runs import RunStore, Task, run_all
@@ -152,6 +152,36 @@ def test_new_files_have_the_rights_of_new_files(tmp_path, monkeypatch):
     path = write_text_atomically(tmp_path / "a", "text")
     (tmp_path / "b").touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "b").stat().st_mode)
+
+
+def test_a_free_name_is_looked_for_a_hundred_times(tmp_path, monkeypatch):
+    asked, real = [], os.open
+
+    def taken(path, flags, mode):
+        asked.append((str(path), flags, mode))
+        if len(asked) < 100:
+            raise FileExistsError
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", taken)
+    handle, beside = atomic._open_beside(tmp_path / ("n" * 300))
+    os.close(handle)
+    # Beside the file, hidden, with a short name of its own each time; nothing is written over.
+    names = {path for path, _, _ in asked}
+    assert len(asked) == len(names) == 100 and beside == asked[-1][0]
+    assert beside.startswith(f"{tmp_path / ('.' + 'n' * 200)}.{os.getpid()}-")
+    for _, flags, mode in asked:
+        assert flags & os.O_CREAT and flags & os.O_EXCL and flags & os.O_WRONLY and mode == 0o666
+    asked.clear()
+
+    def never(*given):
+        asked.append(given)
+        raise FileExistsError
+
+    monkeypatch.setattr(os, "open", never)
+    with pytest.raises(FileExistsError, match="no name is free beside"):
+        atomic._open_beside(tmp_path / "n")
+    assert len(asked) == 100
 
 
 def test_the_folder_is_synced_after_the_file(tmp_path, monkeypatch):

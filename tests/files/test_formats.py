@@ -625,3 +625,22 @@ def test_the_last_coordinate_of_an_equation_counts(tmp_path):
     np.testing.assert_allclose(
         np.abs(clustering.subspaces.bases[0][:, 0]), [0.5**0.5, 0, 0, 0.5**0.5], atol=1e-12
     )
+
+
+@pytest.mark.parametrize("first_is_full", [True, False])
+def test_labels_lose_the_subspaces_of_any_of_several(tmp_path, first_is_full):
+    full, part = (
+        SubspaceClustering.from_labels([0, 1], masks=masks) for masks in ([[1, 1]] * 2, np.eye(2))
+    )
+    both = [full, part] if first_is_full else [part, full]
+    with pytest.warns(UserWarning, match="labels hold no subspaces"):
+        write_clusterings(tmp_path / "t.csv", both)
+    for name, members, options in (("a", [full, full], {}), ("b", both, {"lossy": True})):
+        write_clusterings(tmp_path / f"{name}.csv", members, **options)  # without a word
+
+
+@pytest.mark.parametrize(("text", "line"), [("1 2\n1 2 3\n1 2\n", 2), ("1 2\n\n1 2\n1\n1 2\n", 4)])
+def test_the_line_of_a_label_text_that_is_cut_is_named(tmp_path, text, line):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(FileFormatError, match=rf"t\.csv, line {line}: \d cells? where the first"):
+        read_clusterings(tmp_path / "t.csv")

@@ -7,6 +7,7 @@ import json
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -245,3 +246,9 @@ def test_known_groupings_in_a_sample():
     assert finder.parameters_in_sample((2, 2)) == {}
     told = finder.parameters_in_sample((2, 2), rows=[2, 0])
     assert [each.tolist() for each in told["given"]] == [[2, 0], ["c", "a"]]
+
+
+def test_a_chain_of_steps_is_one_that_has_some():
+    assert sampled.is_pipeline(make_pipeline(StandardScaler(), KMeans()))
+    assert not sampled.is_pipeline(KMeans())
+    assert not sampled.is_pipeline(SimpleNamespace(steps=[]))
