@@ -156,7 +156,8 @@ def is_of_package(file: str, module: str) -> bool:
     True
     """
     folders, package = Path(file).parts[:-1], Path(module).parts[0]
-    return folders[1:2] in ((package,), ("kernels",)) or folders[2:3] == (package,)
+    own = ("kernels",) if package == "arrays" else (package,)
+    return folders[1:2] == own or folders[2:3] == (package,)
 
 
 def golden(families: Sequence[str] = ()) -> Calls:

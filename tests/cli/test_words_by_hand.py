@@ -13,7 +13,7 @@ import pytest
 
 from subscape import SubspaceClustering, Table
 from subscape.cli import explore as command
-from subscape.cli import output, validate
+from subscape.cli import finder_inputs, output, validate
 from subscape.cli.explore import (
     LISTED,
     LiveLine,
@@ -427,3 +427,45 @@ def test_records_of_several_say_of_which():
     found = validate.records([report(), report()], ["one", "two"])
     assert [record["clustering"] for record in found] == ["one", "one", "two", "two"]
     assert [record["rows"] for record in found] == [60, 40, 60, 40]
+
+
+def test_what_is_planned_for_machines(capsys, tmp_path, monkeypatch):
+    guessed = []
+    monkeypatch.setattr(command, "rough_seconds", lambda *given: guessed.append(given) or 7.0)
+    path = tmp_path / "t.csv"
+    cells = ["1.5", "2.5", "a", "b"] * 10
+    lines = "".join(f"{i}.5,{cell},{i % 4}\n" for i, cell in enumerate(cells))
+    path.write_text("x,half,k\n" + lines.replace("3.5,", ",", 1))
+    table = Table.read(path)
+    options = {"columns": None, "search_rows": 30, "effort": "quick", "seed": 0}
+    command.say_plan_as_json(table, None, options)
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 40 and told["written"] == []
+    columns = {each["name"]: each for each in told["columns"]}
+    assert list(columns) == ["x", "half", "k"]
+    assert [each["missing"] for each in columns.values()] == [1, 0, 0]
+    for column in table.schema:
+        # Why it is not used as numbers, or else what is to be known of it.
+        expected = column.unused or column.note
+        assert columns[column.name]["note"] == command.as_options(expected)
+        assert columns[column.name]["role"] == column.role
+    assert columns["half"]["note"] != "" == columns["x"]["note"]
+    plan = told["plan"]
+    assert plan["effort"] == "quick" and plan["runs"] > 0 and plan["null_tables"] > 0
+    assert plan["seconds_on_one_core"] == 7.0
+    (given,) = guessed
+    assert given[:3] == (plan["runs"], plan["null_tables"], 30) and given[3] >= 2
+    written = tmp_path / "s"
+    written.mkdir()
+    command.say_plan_as_json(table, written, options)
+    (path,) = json.loads(capsys.readouterr().out)["written"]
+    assert path.endswith("columns.csv") and "half" in (written / "columns.csv").read_text("utf-8")
+
+
+def test_names_of_finders_are_completed_whatever_their_case():
+    assert finder_inputs.complete_finder(None, None, "pro") == ["PROCLUS"]
+    assert finder_inputs.complete_finder(None, None, "PROC") == ["PROCLUS"]
+    assert finder_inputs.complete_finder(None, None, "zzz") == []
+    every = finder_inputs.complete_finder(None, None, "")
+    assert {"LAC", "NrKMeans", "COALA"} <= set(every) and "ClusterBasedPCE" not in every
+    assert finder_inputs.with_clusters_asked(("a=1",), 3) == ("a=1", "n_clusters=3")

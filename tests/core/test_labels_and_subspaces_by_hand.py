@@ -8,6 +8,7 @@ import pytest
 from subscape.core import SubspaceClustering
 from subscape.core.convert import encode_labels
 from subscape.core.errors import ShapeMismatchError, SubscapeError
+from subscape.core.oriented import OrientedSubspaces, squared_cosines, trace_overlaps
 
 MASKS = [[1, 0, 0], [0, 1, 1]]
 WEIGHTS = [[1, 0, 0], [0, 0.5, 0.5]]
@@ -91,3 +92,25 @@ def test_numbers_beyond_64_bits_are_no_labels(number):
 def test_numbers_that_nobody_has_are_left_out(labels, codes, names):
     found = encode_labels(np.array(labels))
     assert (found.codes.tolist(), found.names) == (codes, names)
+
+
+@pytest.mark.parametrize(
+    "is_complement", [(False, False), (True, False), (False, True), (True, True)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_what_flats_and_their_complements_share(is_complement, seed):
+    """Projections spelled out: tr(PQ), and half of tr P + tr Q - |P - Q| with the nuclear norm."""
+    rng = np.random.default_rng(seed)
+    sides, projections = [], []
+    for widths, complement in zip(((1, 2, 0), (3, 1)), is_complement, strict=True):
+        bases = [np.linalg.qr(rng.normal(size=(4, width)))[0] for width in widths]
+        sides.append(OrientedSubspaces(bases, complement=complement))
+        flats = [basis @ basis.T for basis in bases]
+        projections.append([np.eye(4) - flat if complement else flat for flat in flats])
+    expected = np.array([[np.trace(P @ Q) for Q in projections[1]] for P in projections[0]])
+    np.testing.assert_allclose(squared_cosines(*sides), expected, atol=1e-12)
+    expected = [
+        [(np.trace(P) + np.trace(Q) - np.linalg.norm(P - Q, "nuc")) / 2 for Q in projections[1]]
+        for P in projections[0]
+    ]
+    np.testing.assert_allclose(trace_overlaps(*sides), expected, atol=1e-7)

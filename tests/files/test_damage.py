@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from subscape.core.errors import FileFormatError
 from subscape.datasets import planted_axes
 from subscape.exploration.journal import Journal
 from subscape.exploration.study import load_study, save_study
-from subscape.files import atomic, formats, load, read_clusterings, save
+from subscape.files import atomic, elki, formats, load, read_clusterings, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.finders import PROCLUS
 from subscape.runs import RunStore, Task, run_all
@@ -259,3 +260,13 @@ def test_arrays_are_written_in_the_oldest_version_of_their_format(tmp_path, clus
     with zipfile.ZipFile(path) as archive:
         starts = {archive.read(name)[:8] for name in archive.namelist() if name.endswith(".npy")}
     assert starts == {b"\x93NUMPY\x01\x00"}
+
+
+def test_features_that_equations_state_are_not_believed():
+    block = SimpleNamespace(equations=[{0: 1.0, 2: -1.0}, {1: 2.0}], source="t.elki")
+    normals = elki._normals(block, 3, Limits())
+    assert normals.tolist() == [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]]
+    # Eight bytes for each number: 3 features, 2 equations.
+    elki._normals(block, 3, Limits(table=48))
+    with pytest.raises(FileFormatError, match=r"t\.elki states 3 features"):
+        elki._normals(block, 3, Limits(table=47))

@@ -644,3 +644,18 @@ def test_the_line_of_a_label_text_that_is_cut_is_named(tmp_path, text, line):
     (tmp_path / "t.csv").write_text(text)
     with pytest.raises(FileFormatError, match=rf"t\.csv, line {line}: \d cells? where the first"):
         read_clusterings(tmp_path / "t.csv")
+
+
+def test_labels_of_different_rows_go_into_different_files(tmp_path):
+    one, other = (
+        SubspaceClustering.from_labels([0, 1], row_names=names)
+        for names in (["a", "b"], ["a", "c"])
+    )
+    longer = SubspaceClustering.from_labels([0, 1, 1])
+    plain = SubspaceClustering.from_labels([1, -1])
+    for members in ([one, other], [plain, longer], [plain, plain, longer]):
+        with pytest.raises(SubscapeError, match="different rows go into different label files"):
+            write_clusterings(tmp_path / "t.csv", members)
+    # Names of some do for all.
+    write_clusterings(tmp_path / "t.csv", [plain, one], names=["x", "=y"])
+    assert (tmp_path / "t.csv").read_text() == "row,x,'=y\na,0,0\nb,-1,1\n"

@@ -156,3 +156,15 @@ def test_how_a_flat_is_found(m, p, dim, by_covariance, huge):
 def test_sums_without_rows():
     sums = Sums(part([]), 2, products=True)
     assert sums.moments().weight == 0.0 and sums.moments().mean.tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(("number", "first"), [(2, 0), (-1, 1), (0, 3)])
+def test_the_first_rows_of_parts_that_lie_elsewhere(number, first):
+    codes = np.array([2, -1, 2, 0, -1])
+    parts = [part(ROWS), DistantPart(codes, number, 1), WholePart(5), part([])]
+    assert fitting._first_rows(parts) == {0: 1, 1: first, 2: 0}
+    both = [DistantPart(codes, 0, 1), DistantPart(codes, 2, 2), DistantPart(codes, 1, 0)]
+    assert fitting._first_rows(both) == {0: 3, 1: 0}
+    assert fitting._first_rows([]) == {}
+    rows = DistantPart(codes, number, 1).rows
+    assert rows.tolist() == np.flatnonzero(codes == number).tolist() and rows.dtype == np.int32

@@ -1177,3 +1177,21 @@ def test_texts_and_sizes_of_the_figures(tiny, monkeypatch):
     monkeypatch.setattr(figures, "MOST_LEAVES", 2)
     (image,) = [image for ax in figures.distances(tiny).axes for image in ax.images]
     assert np.asarray(image.get_array()).tolist() == [[0.0, 0.25], [0.25, 0.0]]
+
+
+@pytest.mark.parametrize(
+    ("shares", "pair"),
+    [
+        ([[1, 0.9, 0.2], [0.9, 1, 0.3], [0.2, 0.3, 1]], (1, 2)),
+        ([[1, 0.1, 0.2], [0.1, 1, 0.3], [0.2, 0.3, 1]], (2, 3)),
+        ([[1, 0.1, 0.4], [0.1, 1, 0.3], [0.4, 0.3, 1]], (1, 3)),
+        # What is not known is nothing; of equal pairs the first.
+        ([[1, np.nan, 0.1], [np.nan, 1, np.nan], [0.1, np.nan, 1]], (1, 3)),
+        (np.eye(3), (1, 2)), (np.eye(2), (1, 2)), (np.eye(1), None),
+    ],
+)  # fmt: skip
+def test_the_pair_of_views_that_shares_most(tiny, shares, pair):
+    several = dataclasses.replace(
+        tiny, views=tiny.views * len(shares), between_views=np.asarray(shares, dtype=float)
+    )
+    assert template_context._first_pair(several) == pair
