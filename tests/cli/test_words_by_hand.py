@@ -469,3 +469,56 @@ def test_names_of_finders_are_completed_whatever_their_case():
     every = finder_inputs.complete_finder(None, None, "")
     assert {"LAC", "NrKMeans", "COALA"} <= set(every) and "ClusterBasedPCE" not in every
     assert finder_inputs.with_clusters_asked(("a=1",), 3) == ("a=1", "n_clusters=3")
+
+
+class TestMatrix:
+    """A table beside a clustering: columns and rows by name where both have names."""
+
+    NAMES = ("r", "s", "t")
+
+    def matrix(self, rows=NAMES, kept=(0, 1, 2)):
+        kept = np.array(kept)
+        X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])[kept]
+        return finder_inputs.Matrix(X, ("a", "b"), rows, kept, 3, {})
+
+    def clustering(self, rows=NAMES, columns=None, labels=(0, 1, 1)):
+        n = len(labels) if rows is None else len(rows)
+        return SubspaceClustering.from_labels(
+            list(labels)[:n], masks=np.eye(2, 2 if columns is None else len(columns), dtype=bool),
+            row_names=rows, feature_names=columns,
+        )  # fmt: skip
+
+    def test_the_same_names_stay_as_they_are(self):
+        matrix, given = self.matrix(), self.clustering()
+        found, clusters = matrix.like(given, "t.csv")
+        assert found.X is matrix.X and clusters is given
+        with pytest.raises(ValueError, match=r"t\.csv has rows of the same name"):
+            self.matrix(("r", "r", "t")).like(given, "t.csv")
+
+    def test_rows_and_columns_in_another_order(self):
+        given = self.clustering(("t", "r", "s"), ("b", "a"))
+        found, clusters = self.matrix().like(given, "t.csv")
+        assert found.X.tolist() == [[6.0, 5.0], [2.0, 1.0], [4.0, 3.0]] and clusters is given
+        assert found.feature_names == ("b", "a") and found.kept.tolist() == [2, 0, 1]
+        one = SubspaceClustering.from_labels([0, 1, 1], masks=np.ones((2, 1)), feature_names=["b"])
+        assert self.matrix().like(one, "t.csv")[0].X.tolist() == [[2.0], [4.0], [6.0]]
+
+    def test_rows_that_were_left_out_are_left_out_of_the_clustering(self):
+        found, clusters = self.matrix(kept=(0, 2)).like(self.clustering(("t", "s", "r")), "t.csv")
+        assert found.X.tolist() == [[5.0, 6.0], [1.0, 2.0]] and clusters.row_names == ("t", "r")
+        # Without names by their place.
+        found, clusters = self.matrix(None, (0, 2)).like(self.clustering(None), "t.csv")
+        assert found.X.tolist() == [[1.0, 2.0], [5.0, 6.0]] and clusters.labels().tolist() == [0, 1]
+
+    @pytest.mark.parametrize(
+        ("rows", "columns", "said"),
+        [
+            (("r", "s"), None, "has the row 't', which the clustering doesn't know"),
+            (NAMES, ("a", "c"), "has no column 'c', which the clustering speaks of"),
+            (None, None, "gives 3 rows x 2 features, the clustering speaks of 2 x 2"),
+        ],
+    )
+    def test_what_does_not_fit(self, rows, columns, said):
+        labels = (0, 1) if rows is None else (0, 1, 1)
+        with pytest.raises(ValueError, match=rf"t\.csv {said}"):
+            self.matrix().like(self.clustering(rows, columns, labels), "t.csv")
