@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from subscape.core import SubspaceClustering
-from subscape.core.convert import encode_labels
+from subscape.core.convert import encode_labels, label_matrix
 from subscape.core.errors import ShapeMismatchError, SubscapeError
 from subscape.core.oriented import OrientedSubspaces, squared_cosines, trace_overlaps
 
@@ -114,3 +114,16 @@ def test_what_flats_and_their_complements_share(is_complement, seed):
         for P in projections[0]
     ]
     np.testing.assert_allclose(trace_overlaps(*sides), expected, atol=1e-7)
+
+
+def test_labels_of_several_clusterings_side_by_side():
+    given = SubspaceClustering.from_labels([0, -1, 0])
+    found = label_matrix([given, ["b", "a", "b"], [5, 5, 7]])
+    # Each is numbered for itself.
+    assert found.tolist() == [[0, 1, 0], [-1, 0, 0], [0, 1, 1]]
+    assert label_matrix([[0, 1]], dtype=np.int32).dtype == np.int32
+    for other in ([[0, 1], [0, 1, 1]], [[0, 1], [0, 1], [0]]):
+        with pytest.raises(ShapeMismatchError, match=r"different numbers of rows: \[\d, \d\]"):
+            label_matrix(other)
+    with pytest.raises(SubscapeError, match="no clusterings given"):
+        label_matrix([])

@@ -179,3 +179,28 @@ def test_sizes_that_are_none(size):
     with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
         generate(np.eye(3), ByMissing(), size)
     assert len(generate(np.eye(3), ByMissing(), np.int64(1))) == 1
+
+
+def test_memberships_fall_with_the_distance_in_units_of_the_usual_one():
+    X = np.array([[0.0, 0.0], [2.0, 1.0], [8.0, 0.0], [10.0, 5.0], [5.0, 2.0], [0.0, 9.0]])
+    labels = np.array([0, 0, 1, 1, 1, -1])
+    weights = np.array([[0.75, 0.25], [0.5, 0.5]])
+    given = SubspaceClustering.from_labels(labels, weights=weights)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    centres = np.array([Z[labels == k].mean(axis=0) for k in range(2)])
+    costs = np.array([[(weights[k] * (z - centres[k]) ** 2).sum() for k in range(2)] for z in Z])
+    usual = np.mean([costs[i, k] for i, k in enumerate(labels) if k >= 0])
+    expected = np.exp(-costs / (2 * usual))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert expected.min() > 1e-4
+    expected[5] = 0.0  # noise stays noise
+    np.testing.assert_allclose(softened(X, given), expected.T, rtol=1e-6)
+    # Two rows are so far from all others that neither has anything of the other.
+    far = np.vstack([X, [[1e3, 0.0]] * 2])
+    given = SubspaceClustering.from_labels([*labels, 2, 2], weights=[*weights, [1.0, 0.0]])
+    soft = softened(far, given)
+    assert (soft[2] > 0).tolist() == [False] * 6 + [True] * 2
+    np.testing.assert_allclose(soft.sum(axis=0), [1.0] * 5 + [0.0] + [1.0] * 2)
+    assert softened(X[[0, 0, 2]], SubspaceClustering.from_labels([0, 0, 1])).tolist() == [
+        [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+    ]  # fmt: skip
