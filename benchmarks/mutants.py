@@ -241,20 +241,22 @@ class Calls:
         return [*listed, *various(rest - first - named, self.seconds)]
 
     def _telling_first(self, tests: list[str], path: str, named: set[str]) -> list[str]:
-        """Those that name what is changed; quick ones, of its module, its package, any others.
+        """Those that name what is changed or are about its module, quick ones first.
 
-        Then the golden record, and all that take longer.
+        Then quick ones of its package, any others, the golden record, and all that take longer.
         """
 
         def rank(test: str) -> int:
-            file = test.partition("::")[0]
-            if test in named:
+            file, is_quick = test.partition("::")[0], self.seconds[test] < OWN_QUICK
+            if test in named and is_quick:
                 return 0
-            if self.seconds[test] < OWN_QUICK and is_about(file, path):
+            if is_quick and is_about(file, path):
                 return 1
+            if test in named:
+                return 2
             if self.seconds[test] < QUICK:
-                return 2 if is_of_package(file, path) else 3
-            return 4 if test.startswith(GOLDEN) else 5
+                return 3 if is_of_package(file, path) else 4
+            return 5 if test.startswith(GOLDEN) else 6
 
         return sorted(tests, key=rank)
 

@@ -17,7 +17,7 @@ from subscape.arrays import row_blocks
 from subscape.arrays.blocks import as_blocks, is_source
 from subscape.arrays.lazy_tables import PolarsSource
 from subscape.arrays.remote.blocks import RemoteBlocks
-from subscape.arrays.sources import RowGroup
+from subscape.arrays.sources import DaskSource, RowGroup
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.finders import LAC
 
@@ -174,3 +174,14 @@ class TestRowsOfARowGroup:
             list(self.of(path, 0, 0, 2).chunks(2))
         (found,) = self.of(path, 0, 0, 2, nulls=True).chunks(2)
         assert found[0].tolist() == [1.0, 1.0] and np.isnan(found[1]).all()
+
+
+def test_chunks_of_a_dask_array_are_whole_rows():
+    X = np.arange(21.0).reshape(7, 3)
+    for chunks in ((3, 2), (3, 3), (7, 1)):
+        source = DaskSource(da.from_array(X, chunks=chunks), ["a", "b", "c"])
+        # What a worker holds of some rows is one piece.
+        assert source._array.numblocks[1] == 1
+        assert source.lengths == da.from_array(X, chunks=chunks).chunks[0]
+        assert np.vstack(list(source.chunks(2))).tolist() == X.tolist()
+        assert (source.shape, source.names) == ((7, 3), ("a", "b", "c"))
