@@ -13,6 +13,7 @@ from subscape.plots import (
     CoassociationDisplay,
     DistanceMatrixDisplay,
     FlatsDisplay,
+    IntersectionsDisplay,
 )
 from subscape.plots import cells as cells_module
 from subscape.plots import cluster_map as map_module
@@ -228,3 +229,11 @@ def test_flats_have_a_legend_up_to_two_dozen(n, has_legend):
     display = FlatsDisplay(np.zeros((3, 2)), np.full(3, -1), [np.zeros((1, 2))] * n, ["a", "b"])
     assert (display.plot().ax_.get_legend() is not None) is has_legend
     assert display.plot(legend=False).ax_.get_legend() is None
+
+
+@pytest.mark.parametrize(("n_a", "written"), [(10, True), (11, False)])
+def test_numbers_are_written_into_a_hundred_and_fifty_fields(n_a, written):
+    rows = np.arange(165)
+    display = IntersectionsDisplay.from_clusterings(rows % n_a, rows % 15)
+    assert bool(display.ax_.texts) is written
+    assert display.plot(values=True).ax_.texts and not display.plot(values=False).ax_.texts

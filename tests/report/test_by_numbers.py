@@ -15,6 +15,7 @@ from subscape.exploration.levels import Merge
 from subscape.exploration.study import NearMiss, Result
 from subscape.report import cards, drawings, figures, palette, template_context, wording
 from subscape.report.methods import methods
+from subscape.report.page import render, write_report
 from subscape.testing.studies import planted_study
 
 NAMES = ("age", "rent", "books")
@@ -1195,3 +1196,14 @@ def test_the_pair_of_views_that_shares_most(tiny, shares, pair):
         tiny, views=tiny.views * len(shares), between_views=np.asarray(shares, dtype=float)
     )
     assert template_context._first_pair(several) == pair
+
+
+@pytest.mark.parametrize(("options", "named"), [({}, False), ({"embed_ids": True}, True)])
+def test_names_of_rows_stand_in_the_page_only_if_asked_for(tiny, tmp_path, options, named):
+    several = dataclasses.replace(tiny, row_names=tuple(f"zeugin{i}" for i in range(8)))
+    path = write_report(several, tmp_path / "report.html", **options)
+    assert path == tmp_path / "report.html"
+    assert ("zeugin" in path.read_text(encoding="utf-8")) is named
+    # A page that is there is replaced.
+    text = write_report(several, path, **options).read_text(encoding="utf-8")
+    assert text == render(several, **options)
