@@ -22,7 +22,7 @@ import threading
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import CodeType, FrameType
 
@@ -129,13 +129,35 @@ def various(tests: Iterable[str], seconds: Mapping[str, float]) -> list[str]:
 
 
 def is_about(file: str, module: str) -> bool:
-    """Whether a file of tests has the name of a module of the same package.
+    """Whether a file of tests has the name of a module of the same package, or of its folder.
+
+    Tests of kernels lie in a folder of their own.
 
     >>> is_about("tests/core/test_prototypes.py", "core/prototypes.py")
     True
+    >>> is_about("tests/finders/axis/test_proclus.py", "finders/axis/proclus/phases.py")
+    True
+    >>> is_about("tests/kernels/test_segmental.py", "finders/axis/proclus/segmental.py")
+    True
     """
     parts, of = Path(module).with_suffix("").parts, Path(file)
-    return of.name.startswith("test_") and of.parent.name == parts[0] and parts[-1] in of.stem
+    if not of.name.startswith("test_") or len(of.parts) < 3:
+        return False
+    if of.parts[1] not in (parts[0], "kernels"):
+        return False
+    words = f"{of.stem}_"
+    return parts[-1] in of.stem or any(f"_{folder}_" in words for folder in parts[1:-1])
+
+
+def is_of_package(file: str, module: str) -> bool:
+    """Whether a file of tests, or of examples, is in the folder of a module's package.
+
+    >>> is_of_package("tests/core/test_prototypes.py", "core/checks.py")
+    True
+    """
+    folders, package = Path(file).parts[:-1], Path(module).parts[0]
+    own = ("kernels",) if package == "arrays" else (package,)
+    return folders[1:2] == own or folders[2:3] == (package,)
 
 
 def golden(families: Sequence[str] = ()) -> Calls:
@@ -158,6 +180,12 @@ def golden(families: Sequence[str] = ()) -> Calls:
             run()
         noted.seconds[test] += time.process_time() - began
     return noted
+
+
+def near(tests: Iterable[str], function: str, is_near: Callable[[str, str], bool]) -> set[str]:
+    """The tests whose files are near the module of a function."""
+    module = function.partition(":")[0]
+    return {test for test in tests if is_near(test.partition("::")[0], module)}
 
 
 def main() -> None:
@@ -185,7 +213,8 @@ def main() -> None:
     kept = {
         function: {
             *various(own, seconds)[: options.most],
-            *(test for test in own if is_about(test.partition("::")[0], function.partition(":")[0]))
+            *various(near(own, function, is_of_package), seconds)[: options.most],
+            *near(own, function, is_about),
         }
         for function, own in tests.items()
     }  # fmt: skip

@@ -27,12 +27,17 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NoReturn
 
+import numpy as np
+
 #: Values that can be told by what is written for them.
-PLAIN = (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, re.Pattern)
+PLAIN = (bool, int, float, str, bytes, tuple, list, dict, set, frozenset, re.Pattern, np.ndarray)
 #: What a child says that computed for too long.
 ENDLESS = "endless"
 #: What it says where the changed module can't be loaded.
 BROKEN = "cannot be loaded"
+#: What it says where the change is neither in a function's code nor in a plain value, such as the
+#: options of a command: that takes a file.
+NOT_IN_MEMORY = "not in memory"
 #: What is said of a child that waits, and computes nothing, for so many seconds: a thread pool of
 #: its parent's that a fork leaves behind without threads, most often.
 WAITS, IDLE = "waits", 20.0
@@ -116,16 +121,14 @@ def _replaced(live: Any, before: Any, after: Any, module: str) -> bool:
         kept, old, new = live[name], before[name], after[name]
         if isinstance(kept, type) and isinstance(new, type) and kept.__module__ == module:
             for each in [*vars(old)]:
-                if _is_plain(vars(old)[each]) and repr(vars(old)[each]) != repr(
-                    vars(new).get(each)
-                ):
+                if _is_plain(vars(old)[each]) and _differ(vars(old)[each], vars(new).get(each)):
                     with contextlib.suppress(AttributeError):
                         setattr(kept, each, vars(new)[each])
                         changed = True
             changed |= _replaced(vars(kept), vars(old), vars(new), module)
         elif isinstance(kept, FunctionType) and isinstance(new, FunctionType):
             changed |= _with_defaults(kept, old, new)
-        elif isinstance(live, dict) and _is_plain(old) and repr(old) != repr(new):
+        elif isinstance(live, dict) and _is_plain(old) and _differ(old, new):
             changed = True
             for each in [*sys.modules.values()]:
                 if vars(each).get(name) is kept:
@@ -137,7 +140,7 @@ def _with_defaults(kept: FunctionType, old: FunctionType, new: FunctionType) -> 
     told = [[*(each.__defaults__ or ()), *(each.__kwdefaults__ or {}).values()]
             for each in (old, new)]  # fmt: skip
     if len(told[0]) != len(told[1]) or not any(
-        _is_plain(a) and repr(a) != repr(b) for a, b in zip(*told, strict=True)
+        _is_plain(a) and _differ(a, b) for a, b in zip(*told, strict=True)
     ):
         return False
     kept.__defaults__, kept.__kwdefaults__ = new.__defaults__, new.__kwdefaults__
@@ -146,6 +149,12 @@ def _with_defaults(kept: FunctionType, old: FunctionType, new: FunctionType) -> 
 
 def _is_plain(value: Any) -> bool:
     return isinstance(value, PLAIN)
+
+
+def _differ(one: Any, other: Any) -> bool:
+    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
+        return (one.dtype, one.shape, one.tobytes()) != (other.dtype, other.shape, other.tobytes())
+    return repr(one) != repr(other)
 
 
 def in_child(work: Callable[[], str], seconds: float) -> str:
@@ -255,7 +264,8 @@ class Session:
         # Only of a test that passes here without the change does it say something.
         if found in self._items and not self._is_sound(found):
             return self._answer(module, text, there, seconds)
-        return found if found in (ENDLESS, BROKEN) or found in self._items else ""
+        known = (ENDLESS, BROKEN, NOT_IN_MEMORY)
+        return found if found in known or found in self._items else ""
 
     def _noticed(self, module: str, text: str, tests: Sequence[str]) -> str:
         from _pytest.runner import runtestprotocol
@@ -266,7 +276,7 @@ class Session:
             changed = put_in_place(path, text.encode())
             try:
                 if not changed and not put_values(loaded, path.read_bytes(), text.encode()):
-                    return ""
+                    return NOT_IN_MEMORY
             except CannotBeLoadedError:
                 return BROKEN
 

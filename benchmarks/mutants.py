@@ -18,10 +18,12 @@ import argparse
 import ast
 import contextlib
 import copy
+import functools
 import importlib
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -34,8 +36,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from called import is_about, various
-from in_memory import ENDLESS, Quick
+from called import is_about, is_of_package, various
+from in_memory import ENDLESS, NOT_IN_MEMORY, Quick
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "subscape"
@@ -51,6 +53,8 @@ GOLDEN = "tests/golden/"
 QUICK, OWN_QUICK = 0.1, 0.5
 #: Tests that are asked in memory take no longer, each and all together.
 LONGEST_IN_MEMORY, ALL_IN_MEMORY = 2.0, 6.0
+#: More tests than these that have the name of what is changed say nothing by it.
+MOST_NAMED = 100
 #: Tests that are asked whatever time they take; the first one of a file pays for its fixtures.
 FEWEST_ASKED = 5
 #: Loaded once, for all runs.
@@ -225,22 +229,34 @@ class Calls:
         else:  # a constant: whatever is of the same module
             own = (tests for key, tests in self.of.items() if key.startswith(prefix))
             first = set().union(*own)
+        names = names_of(mutant)
+        named = {test for test in self.seconds if mentions(test, names)}
+        if len(named) > MOST_NAMED:  # a word such as "fit" says nothing
+            named &= first
         files = {test.partition("::")[0] for test in first} | set(_naming(mutant.path))
-        rest = {test for test in self.seconds if test.partition("::")[0] in files} - first
+        rest = {test for test in self.seconds if test.partition("::")[0] in files}
         if not mutant.function:
-            return various(first | rest, self.seconds)
-        listed = self._telling_first(various(first, self.seconds), mutant.path)
-        return [*listed, *various(rest, self.seconds)]
+            first = first | rest
+        listed = self._telling_first(various(first | named, self.seconds), mutant.path, named)
+        return [*listed, *various(rest - first - named, self.seconds)]
 
-    def _telling_first(self, tests: list[str], path: str) -> list[str]:
-        """Quick ones, of files with the module's name first; the golden record; all others."""
+    def _telling_first(self, tests: list[str], path: str, named: set[str]) -> list[str]:
+        """Those that name what is changed or are about its module, quick ones first.
+
+        Then quick ones of its package, any others, the golden record, and all that take longer.
+        """
 
         def rank(test: str) -> int:
-            if self.seconds[test] < OWN_QUICK and is_about(test.partition("::")[0], path):
+            file, is_quick = test.partition("::")[0], self.seconds[test] < OWN_QUICK
+            if test in named and is_quick:
                 return 0
-            if self.seconds[test] < QUICK:
+            if is_quick and is_about(file, path):
                 return 1
-            return 2 if test.startswith(GOLDEN) else 3
+            if test in named:
+                return 2
+            if self.seconds[test] < QUICK:
+                return 3 if is_of_package(file, path) else 4
+            return 5 if test.startswith(GOLDEN) else 6
 
         return sorted(tests, key=rank)
 
@@ -254,6 +270,44 @@ class Calls:
         """Forget all other tests."""
         self.seconds = {test: each for test, each in self.seconds.items() if test in there}
         self.of = {function: tests & there for function, tests in self.of.items()}
+
+
+def names_of(mutant: Mutant) -> set[str]:
+    """What a test would call it: the constant that is changed, or the function."""
+    if mutant.function:
+        own = mutant.function.split(".")
+        return {own[-2] if own[-1].startswith("__") and len(own) > 1 else own[-1]}
+    tree = ast.parse((SOURCE / mutant.path).read_text(encoding="utf-8"))
+    return {
+        target.id for node in ast.walk(tree) if isinstance(node, ast.Assign | ast.AnnAssign)
+        if node.lineno <= mutant.line <= (node.end_lineno or 0)
+        for whole in (node.targets if isinstance(node, ast.Assign) else [node.target])
+        for target in ast.walk(whole) if isinstance(target, ast.Name)
+    }  # fmt: skip
+
+
+def mentions(test: str, names: set[str]) -> bool:
+    """Whether the text of a test has one of some names."""
+    file, _, name = test.partition("[")[0].partition("::")
+    return bool(names & _words_of_tests(file).get(name, set()))
+
+
+@functools.cache
+def _words_of_tests(file: str) -> dict[str, set[str]]:
+    """All words in the text of each test of a file."""
+    path = ROOT / file
+    if not file.startswith("tests/") or not path.exists():
+        return {}
+    text = path.read_text(encoding="utf-8")
+    lines, found = text.splitlines(), {}
+    for node in ast.parse(text).body:
+        inner = node.body if isinstance(node, ast.ClassDef) else [node]
+        for each in inner:
+            if isinstance(each, ast.FunctionDef):
+                prefix = f"{node.name}::" if isinstance(node, ast.ClassDef) else ""
+                own = lines[each.lineno - 1 : each.end_lineno]
+                found[prefix + each.name] = set(re.findall(r"\w+", "\n".join(own)))
+    return found
 
 
 def _naming(path: str) -> list[str]:
@@ -328,21 +382,43 @@ class House:
         text = target.read_bytes()
         changed = text[: mutant.start] + mutant.after.encode() + text[mutant.stop :]
         by = "" if self.way == "file" else self._in_memory(mutant, changed)
-        if by or self.way == "memory":
+        if by == NOT_IN_MEMORY:
+            by = ""
+            if self.way == "memory":
+                tests, expected = self._quick_ones(mutant)
+        elif by or self.way == "memory":
             return by, len(tests)
+        by = self._in_file(target, changed, tests, expected)
+        while (test := by.partition(" ")[2].partition(" - ")[0]) in tests and self._is_odd(test):
+            tests.remove(test)
+            by = self._in_file(target, changed, tests, expected)
+        return by, len(tests)
+
+    def _in_file(self, target: Path, changed: bytes, tests: Sequence[str], expected: float) -> str:
+        text = target.read_bytes()
         target.write_bytes(changed)
         try:
             self._forget(target)
-            return self._run(tests, expected), len(tests)
+            return self._run(tests, expected)
         finally:
             target.write_bytes(text)
             self._forget(target)
+
+    def _is_odd(self, test: str) -> bool:
+        """Whether a test fails without any change, too: then it says nothing."""
+        return self._run([test], 60.0) != ""
 
     def _in_memory(self, mutant: Mutant, changed: bytes) -> str:
         """The quick test that notices a change, or nothing."""
         if self._quick is None:
             output = self.root / "collected.txt"
             self._quick = Quick(lambda: self._enter(output), [*self._options(), *self._there])
+        tests, expected = self._quick_ones(mutant)
+        module = ".".join(("subscape", *Path(mutant.path).with_suffix("").parts))
+        return self._quick.notices(module.removesuffix(".__init__"), changed, tests, expected)
+
+    def _quick_ones(self, mutant: Mutant) -> tuple[list[str], float]:
+        """The tests that are asked in memory, and how long they take."""
         tests, expected = [], 0.0
         for test in self.calls.tests(mutant):
             seconds = self.calls.seconds[test]
@@ -351,8 +427,7 @@ class House:
                 tests.append(test)
             if expected > min(ALL_IN_MEMORY, self.seconds):
                 break
-        module = ".".join(("subscape", *Path(mutant.path).with_suffix("").parts))
-        return self._quick.notices(module.removesuffix(".__init__"), changed, tests, expected)
+        return tests, expected
 
     def end(self) -> None:
         """No more changes."""

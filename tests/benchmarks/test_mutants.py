@@ -65,7 +65,10 @@ def test_every_change_knows_its_function():
 
 
 @pytest.fixture
-def calls(tmp_path):
+def calls(tmp_path, monkeypatch):
+    (tmp_path / "source" / "core").mkdir(parents=True)
+    (tmp_path / "source" / "core" / "x.py").write_text("LIMIT = 3\n")
+    monkeypatch.setattr(mutants, "SOURCE", tmp_path / "source")
     content = {
         "tests": ["tests/a.py::slow", "tests/a.py::quick", "tests/b.py::one", "tests/a.py::other"],
         "seconds": [3.0, 0.1, 1.0, 2.0],
@@ -128,12 +131,66 @@ def test_tests_named_like_the_module_come_first_and_are_kept(tmp_path, monkeypat
     assert asked == [names[1], names[0], names[3], names[2], names[4]]
     monkeypatch.setattr("sys.argv", ["called.py", str(path), "--most", "1", "-o", str(output)])
     called.main()
-    assert set(json.loads(output.read_text())["tests"]) == {names[0], names[1], names[4]}
+    # The quickest, the quickest of the package, and all with the name of the module.
+    assert set(json.loads(output.read_text())["tests"]) == {*names[:3], names[4]}
     for file, module, is_about in (
         ("tests/core/test_x.py", "core/x.py", True), ("tests/core/test_x.py", "files/x.py", False),
         ("tests/core/x.py", "core/x.py", False), ("tests/core/test_y.py", "core/x.py", False),
+        ("tests/finders/axis/test_x.py", "finders/axis/x.py", True),
+        ("tests/finders/axis/test_x.py", "finders/axis/x/rows.py", True),
+        ("tests/finders/axis/test_xy.py", "finders/axis/x/rows.py", False),
+        ("tests/kernels/test_rows.py", "finders/axis/x/rows.py", True),
+        ("src/subscape/core/x.py", "core/x.py", False), ("tests/test_x.py", "core/x.py", False),
     ):  # fmt: skip
         assert called.is_about(file, module) is is_about
+
+
+def test_tests_that_name_what_is_changed_come_first(tmp_path, monkeypatch):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "x.py").write_text("LIMIT, SIZES = 3, [\n    4, 5]\nOTHER: int = 6\n")
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_y.py").write_text(
+        "def test_a():\n    assert x.LIMIT == 3\ndef test_g():\n    assert LIMITS\n"
+        "class TestF:\n    def test_f(self):\n        f(1)\n"
+    )
+    monkeypatch.setattr(mutants, "ROOT", tmp_path)
+    monkeypatch.setattr(mutants, "TESTS", tmp_path / "tests")
+    monkeypatch.setattr(mutants, "SOURCE", tmp_path / "src")
+    mutants._words_of_tests.cache_clear()
+
+    def names(function, line=1):
+        return mutants.names_of(Mutant("x.py", function, line, 0, 1, "", "", ""))
+
+    assert (names("f"), names("A.f"), names("A.__init__")) == ({"f"}, {"f"}, {"A"})
+    assert names("", 1) == {"LIMIT", "SIZES"} == names("", 2) and names("", 3) == {"OTHER"}
+    file = "tests/test_y.py"
+    assert mutants.mentions(f"{file}::test_a[3]", {"LIMIT", "SIZES"})
+    assert mutants.mentions(f"{file}::TestF::test_f", {"f"})
+    for test in ("test_g", "test_gone", "TestF::test_a"):
+        assert not mutants.mentions(f"{file}::{test}", {"LIMIT"})
+    assert not mutants.mentions("src/subscape/x.py::subscape.x.f", {"f"})
+    content = {"tests": [f"{file}::test_g", f"{file}::test_a"], "seconds": [0.01, 0.4],
+               "called": {"x.py:f": [0, 1]}}  # fmt: skip
+    (tmp_path / "calls.json").write_text(json.dumps(content))
+    asked = Calls([tmp_path / "calls.json"]).tests(Mutant("x.py", "", 1, 0, 1, "", "", ""))
+    assert asked == [f"{file}::test_a", f"{file}::test_g"]
+    mutants._words_of_tests.cache_clear()
+
+
+def test_what_is_not_in_memory_is_asked_in_a_file(monkeypatch, calls):
+    said = []
+    house = object.__new__(mutants.House)
+    house.calls, house.seconds, house.way, house.root = Calls([calls]), 9.0, "memory", calls.parent
+    target = calls.parent / "src" / "subscape" / "core" / "x.py"
+    target.parent.mkdir(parents=True)
+    target.write_text("a = 1\n")
+    monkeypatch.setattr(house, "_in_memory", lambda mutant, changed: in_memory.NOT_IN_MEMORY)
+    monkeypatch.setattr(house, "_run", lambda tests, expected: said.append(
+        (tests, expected, target.read_text())) or "by")  # fmt: skip
+    found = house.notices(Mutant("core/x.py", "f", 1, 4, 5, "", "1", "2"))
+    # Of those that take less than two seconds, as in memory.
+    assert found == ("by", 1) and said == [(["tests/a.py::quick"], 0.1, "a = 2\n")]
+    assert target.read_text() == "a = 1\n"
 
 
 def test_a_few_of_each_kind_come_first():
@@ -227,7 +284,8 @@ def test_loaded_functions_get_new_code(tmp_path, monkeypatch):
 
 def test_constants_and_defaults_get_new_values(tmp_path, monkeypatch):
     (tmp_path / "has_values.py").write_text(
-        "from dataclasses import dataclass\nLIMIT = 1000\nNAMES = ('a', 'b')\nOTHER = object()\n"
+        "from dataclasses import dataclass\nimport numpy as np\nTABLE = np.arange(9)\n"
+        "LIMIT = 1000\nNAMES = ('a', 'b')\nOTHER = object()\n"
         "def f(x, more=7, *, last=8):\n    return x + more + last + LIMIT\n"
         "@dataclass\nclass A:\n    size: int = 3\n    KIND = 'x'\n"
     )
@@ -243,6 +301,8 @@ def test_constants_and_defaults_get_new_values(tmp_path, monkeypatch):
     kept = module.OTHER
     assert not put("none", "such") and module.OTHER is kept and other.f(1) == 1016
     assert put("1000", "2000") and other.LIMIT == module.LIMIT == 2000 and other.f(1) == 2016
+    assert put("arange(9)", "arange(1, 10)") and module.TABLE[0] == 1
+    assert not put("arange(9)", "arange(0, 9)")
     assert put("'b'", "'c'") and module.NAMES == ("a", "c") and module.LIMIT == 2000
     assert put("more=7", "more=17") and other.f(1) == 2026
     assert put("last=8", "last=9") and other.f(1) == 2017  # the other one is as it was
@@ -302,7 +362,8 @@ def test_quick_tests_are_asked_in_memory(tmp_path):
         cwd=Path(in_memory.__file__).parent,
     )  # fmt: skip
     assert done.stdout.splitlines() == [
-        "test_it.py::test_f", "", "", "", "test_it.py::test_g", "test_it.py::test_f",
+        "test_it.py::test_f", "", in_memory.NOT_IN_MEMORY, "", "test_it.py::test_g",
+        "test_it.py::test_f",
         "test_it.py::test_f", "test_it.py::test_f", in_memory.BROKEN, in_memory.ENDLESS, "",
         "test_it.py::test_f",
     ]  # fmt: skip

@@ -309,3 +309,14 @@ def test_files_that_are_in_the_way(tmp_path):
         matrix._check_target(tmp_path / "no" / "d.csv", True)
     matrix._write(path, b"new", True)
     assert path.read_bytes() == b"new"
+
+
+def test_clusters_over_all_features_have_no_column_of_dims():
+    one = SubspaceClustering.from_labels([0, 0, 0, 1, 1], n_features=2)
+    other = SubspaceClustering.from_labels([0, 0, 1, 1, 1], n_features=2)
+    lines = compare._matched([source(one), source(other)], [one, other], match([one, other], {}))
+    head, first, second = (line.split() for line in lines[2:5])
+    assert head == ["A", "rows", "B", "rows", "of", "A", "of", "B"]
+    assert sorted([first, second]) == [
+        ["1", "3", "1", "2", "67%", "100%"], ["2", "2", "2", "3", "100%", "67%"],
+    ]  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 
 from subscape import SubspaceClustering, Table
 from subscape.cli import explore as command
-from subscape.cli import output, validate
+from subscape.cli import finder_inputs, output, validate
 from subscape.cli.explore import (
     LISTED,
     LiveLine,
@@ -206,6 +206,14 @@ def test_more_jobs_and_a_limit_shorten_a_guess(monkeypatch):
     assert expected_seconds(job, 1) == 3.0
     job.time = 1e9
     assert expected_seconds(job, 1) == pytest.approx(alone)
+
+
+@pytest.mark.parametrize(
+    ("asked", "cores", "jobs"), [(3, 2, 3), (1, 2, 1), (-1, 6, 6), (0, 6, 6), (-1, None, 1)]
+)
+def test_jobs_that_are_not_said_are_all_cores(monkeypatch, asked, cores, jobs):
+    monkeypatch.setattr(command, "os", SimpleNamespace(cpu_count=lambda: cores))
+    assert command._parallel_jobs(asked) == jobs
 
 
 @pytest.mark.parametrize(
@@ -419,3 +427,98 @@ def test_records_of_several_say_of_which():
     found = validate.records([report(), report()], ["one", "two"])
     assert [record["clustering"] for record in found] == ["one", "one", "two", "two"]
     assert [record["rows"] for record in found] == [60, 40, 60, 40]
+
+
+def test_what_is_planned_for_machines(capsys, tmp_path, monkeypatch):
+    guessed = []
+    monkeypatch.setattr(command, "rough_seconds", lambda *given: guessed.append(given) or 7.0)
+    path = tmp_path / "t.csv"
+    cells = ["1.5", "2.5", "a", "b"] * 10
+    lines = "".join(f"{i}.5,{cell},{i % 4}\n" for i, cell in enumerate(cells))
+    path.write_text("x,half,k\n" + lines.replace("3.5,", ",", 1))
+    table = Table.read(path)
+    options = {"columns": None, "search_rows": 30, "effort": "quick", "seed": 0}
+    command.say_plan_as_json(table, None, options)
+    told = json.loads(capsys.readouterr().out)
+    assert told["rows"] == 40 and told["written"] == []
+    columns = {each["name"]: each for each in told["columns"]}
+    assert list(columns) == ["x", "half", "k"]
+    assert [each["missing"] for each in columns.values()] == [1, 0, 0]
+    for column in table.schema:
+        # Why it is not used as numbers, or else what is to be known of it.
+        expected = column.unused or column.note
+        assert columns[column.name]["note"] == command.as_options(expected)
+        assert columns[column.name]["role"] == column.role
+    assert columns["half"]["note"] != "" == columns["x"]["note"]
+    plan = told["plan"]
+    assert plan["effort"] == "quick" and plan["runs"] > 0 and plan["null_tables"] > 0
+    assert plan["seconds_on_one_core"] == 7.0
+    (given,) = guessed
+    assert given[:3] == (plan["runs"], plan["null_tables"], 30) and given[3] >= 2
+    written = tmp_path / "s"
+    written.mkdir()
+    command.say_plan_as_json(table, written, options)
+    (path,) = json.loads(capsys.readouterr().out)["written"]
+    assert path.endswith("columns.csv") and "half" in (written / "columns.csv").read_text("utf-8")
+
+
+def test_names_of_finders_are_completed_whatever_their_case():
+    assert finder_inputs.complete_finder(None, None, "pro") == ["PROCLUS"]
+    assert finder_inputs.complete_finder(None, None, "PROC") == ["PROCLUS"]
+    assert finder_inputs.complete_finder(None, None, "zzz") == []
+    every = finder_inputs.complete_finder(None, None, "")
+    assert {"LAC", "NrKMeans", "COALA"} <= set(every) and "ClusterBasedPCE" not in every
+    assert finder_inputs.with_clusters_asked(("a=1",), 3) == ("a=1", "n_clusters=3")
+
+
+class TestMatrix:
+    """A table beside a clustering: columns and rows by name where both have names."""
+
+    NAMES = ("r", "s", "t")
+
+    def matrix(self, rows=NAMES, kept=(0, 1, 2)):
+        kept = np.array(kept)
+        X = np.array([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])[kept]
+        return finder_inputs.Matrix(X, ("a", "b"), rows, kept, 3, {})
+
+    def clustering(self, rows=NAMES, columns=None, labels=(0, 1, 1)):
+        n = len(labels) if rows is None else len(rows)
+        return SubspaceClustering.from_labels(
+            list(labels)[:n], masks=np.eye(2, 2 if columns is None else len(columns), dtype=bool),
+            row_names=rows, feature_names=columns,
+        )  # fmt: skip
+
+    def test_the_same_names_stay_as_they_are(self):
+        matrix, given = self.matrix(), self.clustering()
+        found, clusters = matrix.like(given, "t.csv")
+        assert found.X is matrix.X and clusters is given
+        with pytest.raises(ValueError, match=r"t\.csv has rows of the same name"):
+            self.matrix(("r", "r", "t")).like(given, "t.csv")
+
+    def test_rows_and_columns_in_another_order(self):
+        given = self.clustering(("t", "r", "s"), ("b", "a"))
+        found, clusters = self.matrix().like(given, "t.csv")
+        assert found.X.tolist() == [[6.0, 5.0], [2.0, 1.0], [4.0, 3.0]] and clusters is given
+        assert found.feature_names == ("b", "a") and found.kept.tolist() == [2, 0, 1]
+        one = SubspaceClustering.from_labels([0, 1, 1], masks=np.ones((2, 1)), feature_names=["b"])
+        assert self.matrix().like(one, "t.csv")[0].X.tolist() == [[2.0], [4.0], [6.0]]
+
+    def test_rows_that_were_left_out_are_left_out_of_the_clustering(self):
+        found, clusters = self.matrix(kept=(0, 2)).like(self.clustering(("t", "s", "r")), "t.csv")
+        assert found.X.tolist() == [[5.0, 6.0], [1.0, 2.0]] and clusters.row_names == ("t", "r")
+        # Without names by their place.
+        found, clusters = self.matrix(None, (0, 2)).like(self.clustering(None), "t.csv")
+        assert found.X.tolist() == [[1.0, 2.0], [5.0, 6.0]] and clusters.labels().tolist() == [0, 1]
+
+    @pytest.mark.parametrize(
+        ("rows", "columns", "said"),
+        [
+            (("r", "s"), None, "has the row 't', which the clustering doesn't know"),
+            (NAMES, ("a", "c"), "has no column 'c', which the clustering speaks of"),
+            (None, None, "gives 3 rows x 2 features, the clustering speaks of 2 x 2"),
+        ],
+    )
+    def test_what_does_not_fit(self, rows, columns, said):
+        labels = (0, 1) if rows is None else (0, 1, 1)
+        with pytest.raises(ValueError, match=rf"t\.csv {said}"):
+            self.matrix().like(self.clustering(rows, columns, labels), "t.csv")

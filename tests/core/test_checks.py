@@ -18,6 +18,7 @@ from subscape.core.checks import (
     constant_columns,
     same,
 )
+from subscape.core.errors import count, listing
 from subscape.parallel.seeds import seed_sequence
 from subscape.tables import Table
 
@@ -301,6 +302,20 @@ class TestNames:
         with pytest.raises(SubscapeError, match="rows of the table are in another order"):
             check_names(table, None, ("s", "r"))
 
+    @pytest.mark.parametrize("dtype", [object, "str"])
+    def test_the_index_of_a_frame_names_its_rows_if_it_is_text(self, dtype):
+        def frame(names, dtype=dtype):
+            return pd.DataFrame(self.X, index=pd.Index(names, dtype=dtype))
+
+        check_names(frame(["r", "s"]), None, ("r", "s"))
+        with pytest.raises(SubscapeError, match=r"rows of .* in another order.*'s', 'r'"):
+            check_names(frame(["s", "r"]), None, ("r", "s"))
+        with pytest.raises(SubscapeError, match="rows of the table are not those"):
+            check_names(frame(["r", "t"]), None, ("r", "s"))
+        # Numbers are no names, nor is an index of which one entry is none.
+        check_names(frame([1, 2], int), None, ("r", "s"))
+        check_names(frame(["r", 2], object), None, ("r", "s"))
+
 
 class TestLargeIntegers:
     def test_what_float64_cannot_tell_apart_is_refused_by_name(self):
@@ -335,3 +350,21 @@ def test_sparse_and_dense_are_never_the_same():
 
 def test_integers_are_those_that_c_holds():
     assert np.iinfo(np.int64).max == LARGEST_INTEGER
+
+
+@pytest.mark.parametrize(
+    ("names", "most", "told"),
+    [
+        ([], 2, ""), (["a"], 2, "'a'"), (["a", "b"], 2, "'a', 'b'"),
+        (["a", "b", 3], 2, "'a', 'b' and 1 more"), (list("abcde"), 5, "'a', 'b', 'c', 'd', 'e'"),
+        (range(4), 1, "'0' and 3 more"),
+    ],
+)  # fmt: skip
+def test_names_are_listed_up_to_a_number(names, most, told):
+    assert listing(names, most) == told
+    assert most != 5 or listing(names) == told
+
+
+def test_counted_nouns():
+    assert [count(n, "row") for n in (0, 1, 2)] == ["0 rows", "1 row", "2 rows"]
+    assert count(2, "axis", "axes") == "2 axes" and count(1, "axis", "axes") == "1 axis"

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from subscape.datasets import planted_axes, thesis_6_1, thesis_6_2
+from subscape.datasets.axes import _relevant_features, _shared_per_cluster
 
 
 def ratios(X, truth):
@@ -22,6 +23,32 @@ def assert_narrow_exactly_where_relevant(X, truth, low, high, wide=0.4):
     assert narrow[masks].min() >= low * (1 - 1e-9)
     assert narrow[masks].max() <= high * (1 + 1e-9)
     assert narrow[~masks].min(initial=np.inf) > wide
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_three_clusters_in_a_row_have_no_feature_in_common_if_that_can_be(seed):
+    widths, shared = np.full(6, 4), np.full(5, 2)
+    masks = _relevant_features(widths, shared, 8, np.random.default_rng(seed))
+    assert (masks.sum(axis=1) == widths).all()
+    assert ((masks[1:] & masks[:-1]).sum(axis=1) == shared).all()
+    assert not (masks[2:] & masks[1:-1] & masks[:-2]).any()
+    # With three shared of four there must be some: as few as there can be.
+    masks = _relevant_features(widths, np.full(5, 3), 8, np.random.default_rng(seed))
+    assert ((masks[1:] & masks[:-1]).sum(axis=1) == 3).all()
+    assert ((masks[2:] & masks[1:-1] & masks[:-2]).sum(axis=1) == 2).all()
+
+
+def test_shared_features_between_those_that_must_be_and_those_that_can_be():
+    # Two clusters of 4 and of 3 of 5 features: they have at least 2 in common, and at most 3.
+    widths = np.array([4, 3])
+    for value in (2, 3):
+        assert _shared_per_cluster(value, widths, 5, fewest=False).tolist() == [value]
+    for value in (1, 4):
+        with pytest.raises(ValueError, match="shared_dims must be between 2 and 3 for clusters of"):
+            _shared_per_cluster(value, widths, 5, fewest=False)
+    assert _shared_per_cluster(None, widths, 5, fewest=True).tolist() == [2]
+    assert _shared_per_cluster(None, widths, 9, fewest=True).tolist() == [0]
+    assert _shared_per_cluster(None, widths, 5, fewest=False) is None
 
 
 @pytest.mark.parametrize("dims", range(4, 20, 2))

@@ -169,3 +169,15 @@ def test_tiny_missing_share_of_a_tiny_table_is_none():
 def test_bad_values_are_refused(parameters, message):
     with pytest.raises(ValueError, match=message):
         planted_views(**parameters)
+
+
+@pytest.mark.parametrize(
+    ("n_rows", "said"),
+    [(0, "n_rows must be"), (1, "n_clusters=3 clusters need as many rows, got n_rows=1"),
+     (2, "got n_rows=2")],
+)  # fmt: skip
+def test_as_many_rows_as_clusters(n_rows, said):
+    with pytest.raises(ValueError, match=said):
+        planted_views(n_rows, 6, n_clusters=(2, 3))
+    X, truths = planted_views(3, 6, n_clusters=(2, 3), random_state=0)
+    assert X.shape == (3, 6) and [truth.n_clusters for truth in truths] == [2, 3]

@@ -249,3 +249,16 @@ def test_metaclusters_are_the_clusters_of_the_consensus():
     for k in range(found.clustering_.n_clusters):
         share = clusters.memberships[found.metaclusters_ == k].sum(axis=0) / 4
         np.testing.assert_allclose(found.support_[k], share)
+
+
+def test_rows_are_in_one_cluster_if_that_is_said_or_all_members_say_so():
+    a, b = (SubspaceClustering.from_labels(labels) for labels in ([0, 0, 0, 1, 1], [0, 0, 1, 1, 1]))
+    soft = SubspaceClustering(
+        np.array([[0.9, 0.8, 0.6, 0.1, 0], [0.1, 0.2, 0.4, 0.9, 1]]), a.subspaces
+    )
+    for members, assignment, is_hard in (
+        ([a, b], "auto", True), ([a, b], "hard", True), ([a, b], "soft", False),
+        ([a, soft], "auto", False), ([a, soft], "hard", True),
+    ):  # fmt: skip
+        found = ClusterBasedPCE(2, assignment=assignment, random_state=0).fit(members)
+        assert found.clustering_.is_hard is is_hard, (assignment, is_hard)

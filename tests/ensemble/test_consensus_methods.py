@@ -20,6 +20,7 @@ from subscape.ensemble import (
     consensus_rows,
     generate,
 )
+from subscape.ensemble.base import COMMON
 from subscape.finders import ORCLUS
 from subscape.finders.catalogue import of_role
 from subscape.plots import ClusterMapDisplay
@@ -188,3 +189,9 @@ class TestMessages:
         for call in (agreement, lambda c, e: ClusterMapDisplay.from_ensemble(e, c)):
             with pytest.raises(ValueError, match="the consensus is over 5 features, the first"):
                 call(other, members)
+
+
+def test_ranges_that_most_methods_have_in_common():
+    time, number = COMMON["max_time"][0], COMMON["n_clusters"][0]
+    assert [time.is_satisfied_by(value) for value in (0.0, 1e-9, 0.5, 1e9)] == [False] + [True] * 3
+    assert [number.is_satisfied_by(value) for value in (0, 1, 2)] == [False, True, True]

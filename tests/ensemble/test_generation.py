@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.base import BaseEstimator
 
 from subscape import SubspaceClustering
 from subscape.core.errors import DroppedClusterWarning, UnsupportedKindError
@@ -155,3 +156,51 @@ def test_bad_tables():
         generate([[1.0, np.inf], [0.0, 1.0]], LAC3, 2)
     with pytest.raises(ValueError, match="2D"):
         generate([1.0, 2.0], LAC3, 2)
+
+
+class ByMissing(BaseEstimator):
+    """Rows with a missing value, and the others."""
+
+    def fit(self, X):
+        self.clustering_ = SubspaceClustering.from_labels(np.isnan(X).any(axis=1).astype(int))
+        return self
+
+
+def test_tables_may_have_missing_values_if_the_finder_takes_them():
+    X = np.array([[1.0, np.nan], [2.0, 3.0], [np.nan, 4.0]])
+    found = generate(X, ByMissing(), 2, random_state=0)
+    assert [member.labels().tolist() for member in found] == [[1, 0, 1]] * 2
+    with pytest.raises(ValueError, match="infinit"):
+        generate(np.array([[1.0], [np.inf]]), ByMissing(), 2)
+
+
+@pytest.mark.parametrize("size", [0, -1, True, 2.0, "3"])
+def test_sizes_that_are_none(size):
+    with pytest.raises(ValueError, match="size must be a whole number of at least 1"):
+        generate(np.eye(3), ByMissing(), size)
+    assert len(generate(np.eye(3), ByMissing(), np.int64(1))) == 1
+
+
+def test_memberships_fall_with_the_distance_in_units_of_the_usual_one():
+    X = np.array([[0.0, 0.0], [2.0, 1.0], [8.0, 0.0], [10.0, 5.0], [5.0, 2.0], [0.0, 9.0]])
+    labels = np.array([0, 0, 1, 1, 1, -1])
+    weights = np.array([[0.75, 0.25], [0.5, 0.5]])
+    given = SubspaceClustering.from_labels(labels, weights=weights)
+    Z = (X - X.mean(axis=0)) / X.std(axis=0)
+    centres = np.array([Z[labels == k].mean(axis=0) for k in range(2)])
+    costs = np.array([[(weights[k] * (z - centres[k]) ** 2).sum() for k in range(2)] for z in Z])
+    usual = np.mean([costs[i, k] for i, k in enumerate(labels) if k >= 0])
+    expected = np.exp(-costs / (2 * usual))
+    expected /= expected.sum(axis=1, keepdims=True)
+    assert expected.min() > 1e-4
+    expected[5] = 0.0  # noise stays noise
+    np.testing.assert_allclose(softened(X, given), expected.T, rtol=1e-6)
+    # Two rows are so far from all others that neither has anything of the other.
+    far = np.vstack([X, [[1e3, 0.0]] * 2])
+    given = SubspaceClustering.from_labels([*labels, 2, 2], weights=[*weights, [1.0, 0.0]])
+    soft = softened(far, given)
+    assert (soft[2] > 0).tolist() == [False] * 6 + [True] * 2
+    np.testing.assert_allclose(soft.sum(axis=0), [1.0] * 5 + [0.0] + [1.0] * 2)
+    assert softened(X[[0, 0, 2]], SubspaceClustering.from_labels([0, 0, 1])).tolist() == [
+        [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]
+    ]  # fmt: skip

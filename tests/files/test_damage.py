@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import zipfile
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from subscape.core.errors import FileFormatError
 from subscape.datasets import planted_axes
 from subscape.exploration.journal import Journal
 from subscape.exploration.study import load_study, save_study
-from subscape.files import formats, load, read_clusterings, save
+from subscape.files import atomic, elki, formats, load, read_clusterings, save
 from subscape.files.atomic import write_atomically, write_text_atomically
 from subscape.finders import PROCLUS
 from subscape.runs import RunStore, Task, run_all
@@ -154,6 +155,36 @@ def test_new_files_have_the_rights_of_new_files(tmp_path, monkeypatch):
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((tmp_path / "b").stat().st_mode)
 
 
+def test_a_free_name_is_looked_for_a_hundred_times(tmp_path, monkeypatch):
+    asked, real = [], os.open
+
+    def taken(path, flags, mode):
+        asked.append((str(path), flags, mode))
+        if len(asked) < 100:
+            raise FileExistsError
+        return real(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", taken)
+    handle, beside = atomic._open_beside(tmp_path / ("n" * 300))
+    os.close(handle)
+    # Beside the file, hidden, with a short name of its own each time; nothing is written over.
+    names = {path for path, _, _ in asked}
+    assert len(asked) == len(names) == 100 and beside == asked[-1][0]
+    assert beside.startswith(f"{tmp_path / ('.' + 'n' * 200)}.{os.getpid()}-")
+    for _, flags, mode in asked:
+        assert flags & os.O_CREAT and flags & os.O_EXCL and flags & os.O_WRONLY and mode == 0o666
+    asked.clear()
+
+    def never(*given):
+        asked.append(given)
+        raise FileExistsError
+
+    monkeypatch.setattr(os, "open", never)
+    with pytest.raises(FileExistsError, match="no name is free beside"):
+        atomic._open_beside(tmp_path / "n")
+    assert len(asked) == 100
+
+
 def test_the_folder_is_synced_after_the_file(tmp_path, monkeypatch):
     synced, real = [], os.fsync
 
@@ -229,3 +260,13 @@ def test_arrays_are_written_in_the_oldest_version_of_their_format(tmp_path, clus
     with zipfile.ZipFile(path) as archive:
         starts = {archive.read(name)[:8] for name in archive.namelist() if name.endswith(".npy")}
     assert starts == {b"\x93NUMPY\x01\x00"}
+
+
+def test_features_that_equations_state_are_not_believed():
+    block = SimpleNamespace(equations=[{0: 1.0, 2: -1.0}, {1: 2.0}], source="t.elki")
+    normals = elki._normals(block, 3, Limits())
+    assert normals.tolist() == [[1.0, 0.0], [0.0, 2.0], [-1.0, 0.0]]
+    # Eight bytes for each number: 3 features, 2 equations.
+    elki._normals(block, 3, Limits(table=48))
+    with pytest.raises(FileFormatError, match=r"t\.elki states 3 features"):
+        elki._normals(block, 3, Limits(table=47))

@@ -237,3 +237,12 @@ class TestRefused:
 def test_top_level_names():
     assert subscape.load is load
     assert subscape.save is save
+
+
+def test_an_archive_has_neither_time_nor_rights_of_its_own(tmp_path):
+    path = save(tmp_path / "c.subscape", SubspaceClustering.from_labels([0, 1]))
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            assert info.date_time == (2000, 1, 1, 0, 0, 0)
+            assert info.compress_type == zipfile.ZIP_DEFLATED
+            assert info.external_attr >> 16 == 0o644

@@ -486,11 +486,14 @@ class TestAnyFormat:
 
     def test_what_is_no_clustering(self, tmp_path):
         for name, content, message in (
-            ("a.csv", pickle.dumps([1, 2]), "is a pickle, which is never read"),
+            *(("a.csv", pickle.dumps([1, 2], protocol), "is a pickle, which is never read")
+              for protocol in (2, 3, 4, 5)),
+            ("a.subscape", pickle.dumps([1, 2]), "is a pickle, which is never read"),
+            ("a.subscape", b"\x80\x01 no pickle", r"not a \.subscape file"),
             ("a.subscape", b"label\n0\n", r"not a \.subscape file"),
             ("a.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "is not a clustering"),
             ("a.xlsx", b"PK\x03\x04 nonsense", "damaged or truncated"),
-        ):
+        ):  # fmt: skip
             (tmp_path / name).write_bytes(content)
             with pytest.raises(FileFormatError, match=message):
                 read_clusterings(tmp_path / name)
@@ -622,3 +625,37 @@ def test_the_last_coordinate_of_an_equation_counts(tmp_path):
     np.testing.assert_allclose(
         np.abs(clustering.subspaces.bases[0][:, 0]), [0.5**0.5, 0, 0, 0.5**0.5], atol=1e-12
     )
+
+
+@pytest.mark.parametrize("first_is_full", [True, False])
+def test_labels_lose_the_subspaces_of_any_of_several(tmp_path, first_is_full):
+    full, part = (
+        SubspaceClustering.from_labels([0, 1], masks=masks) for masks in ([[1, 1]] * 2, np.eye(2))
+    )
+    both = [full, part] if first_is_full else [part, full]
+    with pytest.warns(UserWarning, match="labels hold no subspaces"):
+        write_clusterings(tmp_path / "t.csv", both)
+    for name, members, options in (("a", [full, full], {}), ("b", both, {"lossy": True})):
+        write_clusterings(tmp_path / f"{name}.csv", members, **options)  # without a word
+
+
+@pytest.mark.parametrize(("text", "line"), [("1 2\n1 2 3\n1 2\n", 2), ("1 2\n\n1 2\n1\n1 2\n", 4)])
+def test_the_line_of_a_label_text_that_is_cut_is_named(tmp_path, text, line):
+    (tmp_path / "t.csv").write_text(text)
+    with pytest.raises(FileFormatError, match=rf"t\.csv, line {line}: \d cells? where the first"):
+        read_clusterings(tmp_path / "t.csv")
+
+
+def test_labels_of_different_rows_go_into_different_files(tmp_path):
+    one, other = (
+        SubspaceClustering.from_labels([0, 1], row_names=names)
+        for names in (["a", "b"], ["a", "c"])
+    )
+    longer = SubspaceClustering.from_labels([0, 1, 1])
+    plain = SubspaceClustering.from_labels([1, -1])
+    for members in ([one, other], [plain, longer], [plain, plain, longer]):
+        with pytest.raises(SubscapeError, match="different rows go into different label files"):
+            write_clusterings(tmp_path / "t.csv", members)
+    # Names of some do for all.
+    write_clusterings(tmp_path / "t.csv", [plain, one], names=["x", "=y"])
+    assert (tmp_path / "t.csv").read_text() == "row,x,'=y\na,0,0\nb,-1,1\n"

@@ -30,6 +30,11 @@ def test_flags_size_and_rows(read):
     assert clusters(found) == [([0, 4], [0, 2]), ([1, 2, 3], [1])] and found.shape == (6, 3)
 
 
+def test_the_first_size_ends_the_flags(read):
+    # One feature, then 2 rows; 2 is no flag, so there are no two features with one row behind them.
+    assert clusters(read("1 2 1 0\n1 1 2\n", shape=None)) == [([0, 1], [0]), ([2], [0])]
+
+
 def test_rows_that_are_not_stated_end_with_the_last_one(read):
     assert read("DIM=2;\n1 1 2 0 4\n").shape == (5, 2)
 

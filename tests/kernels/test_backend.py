@@ -145,3 +145,12 @@ def test_twin_takes_the_same_parameters(name):
 
 def test_registry_is_not_empty():
     assert "contingency.count_pairs" in TOPICS
+
+
+def test_all_kernels_are_those_of_the_package(monkeypatch):
+    asked = []
+    monkeypatch.setattr(backend.importlib, "import_module", asked.append)
+    load_all()
+    assert {name.partition(".")[0] for name in asked} == {"subscape"}
+    assert {"subscape.arrays.contingency", "subscape.arrays.kmeans_starts"} <= set(asked)
+    assert {KERNELS[name].reference.__module__ for name in TOPICS} == set(asked)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from subscape.finders.density import graph
 from subscape.finders.density.graph import (
     connected_parts,
     distinct_links,
@@ -214,3 +215,16 @@ def test_the_nearest_of_equal_rows_are_others():
         assert not distances.any()
         assert not (places == np.arange(5)[:, None]).any()
         assert all(len(set(row)) == 4 for row in places.tolist())
+
+
+@pytest.mark.parametrize("most", [1, 3, 5])
+@pytest.mark.parametrize("block", [1, 13, 10**6])
+def test_the_nearest_by_products_and_by_a_tree(monkeypatch, most, block):
+    monkeypatch.setattr(graph, "BLOCK", block)
+    table = np.random.default_rng(1).normal(size=(6, 4))
+    apart = np.linalg.norm(table[:, None] - table, axis=2)
+    expected = np.argsort(apart, axis=1)[:, 1 : most + 1]
+    for find in (graph._by_products, graph._by_tree):
+        distances, places = find(table, most)
+        assert places.tolist() == expected.tolist()
+        np.testing.assert_allclose(distances, np.take_along_axis(apart, expected, axis=1))

@@ -17,6 +17,7 @@ from subscape.arrays import row_blocks
 from subscape.arrays.blocks import as_blocks, is_source
 from subscape.arrays.lazy_tables import PolarsSource
 from subscape.arrays.remote.blocks import RemoteBlocks
+from subscape.arrays.sources import DaskSource, RowGroup
 from subscape.core.errors import FileFormatError, SubscapeError
 from subscape.finders import LAC
 
@@ -132,3 +133,55 @@ def test_addresses_that_lead_nowhere():
         as_blocks("file:///no/such/folder")
     with pytest.raises(FileFormatError, match="can't be read"):
         as_blocks("oddfs://bucket/folder")
+
+
+class TestRowsOfARowGroup:
+    @pytest.fixture
+    def path(self, tmp_path):
+        values = np.arange(20.0).reshape(10, 2)
+        table = pa.table({"a": values[:, 0], "b": values[:, 1], "c": np.zeros(10)})
+        pq.write_table(table, tmp_path / "t.parquet", row_group_size=6)
+        return tmp_path / "t.parquet"
+
+    def of(self, path, group, first, stop, names=("b", "a"), dtype=np.float32, nulls=False):
+        return RowGroup(path, group, first, stop, names, np.dtype(dtype), nulls)
+
+    @pytest.mark.parametrize("size", [1, 2, 4, 6, 100])
+    @pytest.mark.parametrize(
+        ("group", "first", "stop"),
+        [(0, 0, 6), (0, 1, 5), (0, 3, 4), (1, 0, 4), (1, 2, 4), (0, 2, 2)],
+    )
+    def test_the_rows_it_names_so_many_at_a_time(self, path, size, group, first, stop):
+        chunks = list(self.of(path, group, first, stop).chunks(size))
+        begin = 6 * group
+        expected = np.arange(20.0).reshape(10, 2)[begin + first : begin + stop, ::-1]
+        assert all(chunk.dtype == np.float32 and len(chunk) <= size for chunk in chunks)
+        found = np.vstack([np.empty((0, 2)), *chunks])
+        assert found.tolist() == expected.tolist()
+
+    def test_a_file_that_has_changed(self, path):
+        assert list(self.of(path, 2, 0, 6).chunks(4)) == []
+        # Fewer rows than it should have: whoever counts them says so.
+        assert sum(len(chunk) for chunk in self.of(path, 1, 0, 6).chunks(4)) == 4
+        path.write_bytes(b"PAR1 no more")
+        with pytest.raises(SubscapeError, match=r"t\.parquet"):
+            list(self.of(path, 0, 0, 6).chunks(4))
+
+    def test_missing_values_are_refused_or_nan(self, tmp_path):
+        path = tmp_path / "t.parquet"
+        pq.write_table(pa.table({"a": [1.0, None], "b": [True, None]}), path)
+        with pytest.raises(SubscapeError, match=r"missing values"):
+            list(self.of(path, 0, 0, 2).chunks(2))
+        (found,) = self.of(path, 0, 0, 2, nulls=True).chunks(2)
+        assert found[0].tolist() == [1.0, 1.0] and np.isnan(found[1]).all()
+
+
+def test_chunks_of_a_dask_array_are_whole_rows():
+    X = np.arange(21.0).reshape(7, 3)
+    for chunks in ((3, 2), (3, 3), (7, 1)):
+        source = DaskSource(da.from_array(X, chunks=chunks), ["a", "b", "c"])
+        # What a worker holds of some rows is one piece.
+        assert source._array.numblocks[1] == 1
+        assert source.lengths == da.from_array(X, chunks=chunks).chunks[0]
+        assert np.vstack(list(source.chunks(2))).tolist() == X.tolist()
+        assert (source.shape, source.names) == ((7, 3), ("a", "b", "c"))

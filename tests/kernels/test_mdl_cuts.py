@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from subscape.measures.density.mdl_cuts import mdl_cuts
+from subscape.measures.density.mdl_cuts import _log2_of_labellings, mdl_cuts
 
 
 def entropy(labels):
@@ -109,3 +109,11 @@ def test_many_classes_do_not_overflow():
     labels = np.repeat(np.arange(700), 2)
     cuts = mdl_cuts(labels.astype(float), labels)
     assert np.isfinite(cuts).all()
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 30, 599, 600, 601, 2000])
+def test_bits_of_labellings_by_whole_numbers(k):
+    exact = 3**k - 2
+    # As many bits as whole numbers say, of which the first sixty are enough.
+    shift = max(exact.bit_length() - 60, 0)
+    assert _log2_of_labellings(k) == pytest.approx(log2(exact >> shift) + shift, abs=1e-9)

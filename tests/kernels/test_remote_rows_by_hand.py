@@ -11,6 +11,7 @@ import pytest
 from subscape import SubspaceClustering
 from subscape.arrays.remote import passes, rows
 from subscape.arrays.remote.rows import RemoteRows, change_rows, each_row, fold_rows, packed
+from subscape.finders.oriented.kflats.rows import spare_farthest
 
 
 class Client:
@@ -180,3 +181,22 @@ def test_clusterings_whose_numbers_lie_elsewhere(client):
         )
     noise = RemoteRows.of(np.full(7, -1), client, BOUNDS)
     assert SubspaceClustering.from_labels(noise).n_clusters == 0
+
+
+@pytest.mark.parametrize(
+    ("spared", "kept"),
+    [
+        # Of the equally far ones the last go first.
+        (1, [0, 1, 2, 3, 4, 6]), (2, [0, 2, 3, 4, 6]), (3, [0, 2, 3, 4]), (4, [0, 2, 3]),
+        (5, [0, 3]), (6, [3]), (7, []),
+    ],
+)  # fmt: skip
+def test_the_farthest_rows_are_spared_wherever_they_lie(client, spared, kept):
+    near = np.array([1.0, 5.0, 3.0, 0.5, 3.0, 5.0, 3.0])
+    expected = np.where(np.isin(np.arange(7), kept), 2, -1)
+    here = np.full(7, 2, np.int32)
+    spare_farthest(here, near, spared)
+    assert here.tolist() == expected.tolist()
+    there = RemoteRows.of(np.full(7, 2, np.int32), client, BOUNDS)
+    spare_farthest(there, RemoteRows.of(near, client, BOUNDS), spared)
+    assert there.to_numpy().tolist() == expected.tolist()

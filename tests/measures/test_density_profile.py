@@ -13,6 +13,7 @@ from subscape import SubspaceClustering
 from subscape.core import AxisSubspaces
 from subscape.core.errors import FileFormatError, ShapeMismatchError
 from subscape.measures import Bins, DensityProfile, adco_similarity
+from subscape.measures.density.profile import _clusters_of_rows
 from subscape.tables import Table
 
 
@@ -66,6 +67,16 @@ def test_overlapping_and_soft_clusterings_count_by_membership():
         # Bit by bit: the order of the rows must never make profiles differ.
         again = DensityProfile.of(X[order], turned, bins=4)
         np.testing.assert_array_equal(again.counts, profile.counts)
+
+
+def test_what_lies_beside_rows_is_cluster_by_row():
+    told = [each.tolist() for each in _clusters_of_rows(np.array([2, -1, 0]))]
+    assert told == [[0, 1, 1, 2], [2, 0], []]
+    # Rows 0 and 2 are in two clusters and in one; whoever counts once needs no units.
+    hard = np.array([[1, 0, 1], [0, 0, 0], [0, 1, 0]])
+    assert [each.tolist() for each in _clusters_of_rows(hard)] == [[0, 2, 2, 3], [0, 2, 1], []]
+    soft = [each.tolist() for each in _clusters_of_rows(np.array([[2, 0], [2, 2]]))]
+    assert soft == [[0, 1, 3], [0, 0, 1], [2, 2, 2]]
 
 
 def test_subspaces_and_their_features_do_not_matter():

@@ -13,9 +13,90 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from subscape.parallel import orphans, progress
+from subscape.parallel import local, orphans, progress
+from subscape.parallel.local import Lost
 from subscape.parallel.progress import Step, Watch, best_few_of, best_of
 from subscape.parallel.seeds import child_seed, seed_sequence
+
+# -- calls that are lost --------------------------------------------------------------------------
+
+
+class TerminatedWorkerError(Exception):
+    """By this name joblib says that a process was killed."""
+
+
+@pytest.mark.parametrize("error", [TerminatedWorkerError(), KeyError("its own")])
+def test_a_call_that_is_alone_can_only_lose_itself(monkeypatch, error):
+    def raising(calls):
+        raise error
+
+    monkeypatch.setattr(local, "Parallel", lambda **options: raising)
+    if isinstance(error, KeyError):
+        with pytest.raises(KeyError, match="its own"):
+            local._alone(pow, (2, 3))
+    else:
+        assert local._alone(pow, (2, 3)) == Lost(2, "the process")
+    monkeypatch.setattr(local, "Parallel", lambda **options: lambda calls: iter([(0, 8)]))
+    assert local._alone(pow, (2, 3)) == 8
+
+
+@pytest.mark.parametrize(
+    ("n_calls", "n_jobs", "threads", "on_worker", "where"),
+    [
+        (1, 2, False, False, "here"), (2, 2, False, False, "processes"),
+        (2, 1, False, False, "here"), (2, None, False, False, "here"),
+        (2, 2, True, False, "threads"), (1, 2, True, False, "here"),
+        (2, 2, False, True, "here"), (2, 2, True, True, "here"), (0, 2, False, False, "here"),
+    ],
+)  # fmt: skip
+def test_where_calls_are_made(monkeypatch, n_calls, n_jobs, threads, on_worker, where):
+    made = []
+
+    def of(place):
+        return lambda *given, **options: made.append(place) or (lambda calls: iter(()))
+
+    monkeypatch.setattr(local, "Parallel", of("threads"))
+    monkeypatch.setattr(
+        local, "_from_processes", lambda *given: made.append("processes") or iter(())
+    )
+    monkeypatch.setattr(local, "is_on_worker", lambda: on_worker)
+    monkeypatch.setattr(local, "active_client", lambda: None)
+    found = list(local.finished(pow, [(2, 3)] * n_calls, n_jobs, threads=threads))
+    if where == "here":
+        assert made == [] and found == [(i, 8) for i in range(n_calls)]
+    else:
+        assert made == [where] and found == []
+
+
+def test_a_cluster_takes_all_but_one_call_and_one_job(monkeypatch):
+    asked = []
+    monkeypatch.setattr(local, "active_client", lambda: "client")
+    monkeypatch.setattr(local, "from_cluster", lambda *given: asked.append(given) or iter(()))
+    calls = [(2, 3), (3, 2)]
+    for n_jobs in (2, None, -1):
+        assert list(local.finished(pow, calls, n_jobs)) == []
+    assert asked == [("client", pow, calls)] * 3
+    assert list(local.finished(pow, calls, 1)) == [(0, 8), (1, 9)]
+    assert list(local.finished(pow, calls[:1], 2)) == [(0, 8)] and len(asked) == 3
+
+
+@pytest.mark.parametrize("error", [TerminatedWorkerError(), KeyError("its own")])
+def test_calls_in_flight_are_tried_again_one_by_one(monkeypatch, error):
+    def two_begin(calls):
+        next(calls), next(calls)
+        yield 1, "one"
+        raise error
+
+    monkeypatch.setattr(local, "Parallel", lambda **options: two_begin)
+    monkeypatch.setattr(local, "_alone", lambda function, call: ("alone", *call))
+    found = local._from_processes(pow, [(2, 3), (3, 2)], 2)
+    assert next(found) == (1, "one")
+    if isinstance(error, KeyError):
+        with pytest.raises(KeyError, match="its own"):
+            next(found)
+    else:
+        assert list(found) == [(0, ("alone", 2, 3))]
+
 
 # -- time -----------------------------------------------------------------------------------------
 

@@ -78,6 +78,7 @@ def _axes(ax: Any) -> dict[str, Any]:
             "texts": [each.get_text() for each in legend.get_texts()],
             "size": legend.get_texts()[0].get_fontsize(),
             "frame": legend.get_frame_on(),
+            "marks": [_mark(each) for each in legend.legend_handles],
             "place": [legend._loc, *legend.get_bbox_to_anchor()._bbox.bounds[:2]]
             if legend._loc == 2
             else legend._loc,
@@ -93,6 +94,16 @@ def _ticks(axis: Any) -> dict[str, Any]:
         "turned": [each.get_rotation() for each in labels[:1]],
         "length": [each.tick1line.get_markersize() for each in axis.get_major_ticks()[:1]],
     }
+
+
+def _mark(each: Any) -> list[Any]:
+    """What stands before a text of a legend; where it stands is matplotlib's."""
+    if isinstance(each, lines.Line2D):
+        line = [colors.to_hex(each.get_color()), each.get_linestyle(), each.get_linewidth()]
+        return [*line, str(each.get_marker()), each.get_markersize()]
+    sizes = np.asarray(getattr(each, "get_sizes", list)()).tolist()
+    face = np.atleast_2d(each.get_facecolor())
+    return [[colors.to_hex(one, keep_alpha=True) for one in face], each.get_alpha(), sizes]
 
 
 def _counts(thing: Any, ax: Any) -> bool:

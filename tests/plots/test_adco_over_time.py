@@ -48,6 +48,7 @@ def test_reference_and_options(windows):
     assert display.to_reference[0] == expected
     last = AdcoOverTimeDisplay.from_profiles(list(windows.values()), reference=-1)
     assert last.reference == 4
+    assert AdcoOverTimeDisplay.from_profiles(windows, reference=-5).reference == 0
     assert last.names == ["0", "1", "2", "3", "4"]
 
 
@@ -56,8 +57,9 @@ def test_refusals(windows):
         AdcoOverTimeDisplay.from_profiles([windows["a"]])
     with pytest.raises(ValueError, match="'z'"):
         AdcoOverTimeDisplay.from_profiles(windows, reference="z")
-    with pytest.raises(ValueError, match="below 5"):
-        AdcoOverTimeDisplay.from_profiles(windows, reference=5)
+    for number in (5, -6):
+        with pytest.raises(ValueError, match=f"below 5, got {number}"):
+            AdcoOverTimeDisplay.from_profiles(windows, reference=number)
 
 
 def test_dollar_signs_are_no_mathematics(windows):

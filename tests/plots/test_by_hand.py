@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from subscape import SubspaceClustering
-from subscape.plots import CellsDisplay, ClusterMapDisplay, CoassociationDisplay
+from subscape.plots import (
+    CellsDisplay,
+    ClusterMapDisplay,
+    CoassociationDisplay,
+    DistanceMatrixDisplay,
+    FlatsDisplay,
+    IntersectionsDisplay,
+)
 from subscape.plots import cells as cells_module
 from subscape.plots import cluster_map as map_module
 from subscape.plots import coassociation as coassociation_module
@@ -210,3 +217,23 @@ def test_directions_are_named_by_the_features_that_weigh_most():
     np.testing.assert_allclose(colours[1], views_module.NOISE)
     noise = views_module.ViewsDisplay([plane], np.array([[-1], [-1]]), ["v"], names)
     np.testing.assert_allclose(noise._colours(0), [views_module.NOISE] * 2)
+
+
+def test_one_clustering_has_nothing_to_merge():
+    assert DistanceMatrixDisplay.from_distances(np.zeros((1, 1))).linkage.shape == (0, 4)
+    assert DistanceMatrixDisplay.from_distances(1 - np.eye(2)).linkage.tolist() == [[0, 1, 1, 2]]
+
+
+@pytest.mark.parametrize(("n", "has_legend"), [(0, False), (1, True), (24, True), (25, False)])
+def test_flats_have_a_legend_up_to_two_dozen(n, has_legend):
+    display = FlatsDisplay(np.zeros((3, 2)), np.full(3, -1), [np.zeros((1, 2))] * n, ["a", "b"])
+    assert (display.plot().ax_.get_legend() is not None) is has_legend
+    assert display.plot(legend=False).ax_.get_legend() is None
+
+
+@pytest.mark.parametrize(("n_a", "written"), [(10, True), (11, False)])
+def test_numbers_are_written_into_a_hundred_and_fifty_fields(n_a, written):
+    rows = np.arange(165)
+    display = IntersectionsDisplay.from_clusterings(rows % n_a, rows % 15)
+    assert bool(display.ax_.texts) is written
+    assert display.plot(values=True).ax_.texts and not display.plot(values=False).ax_.texts

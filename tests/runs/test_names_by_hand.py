@@ -7,17 +7,19 @@ import json
 from collections import OrderedDict
 from dataclasses import dataclass
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
 from scipy import sparse
+from sklearn.base import BaseEstimator
 from sklearn.cluster import KMeans
 from sklearn.compose import ColumnTransformer
 from sklearn.decomposition import PCA
 from sklearn.feature_selection import VarianceThreshold
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from subscape.core import SubspaceClustering
@@ -245,3 +247,29 @@ def test_known_groupings_in_a_sample():
     assert finder.parameters_in_sample((2, 2)) == {}
     told = finder.parameters_in_sample((2, 2), rows=[2, 0])
     assert [each.tolist() for each in told["given"]] == [[2, 0], ["c", "a"]]
+
+
+def test_a_chain_of_steps_is_one_that_has_some():
+    assert sampled.is_pipeline(make_pipeline(StandardScaler(), KMeans()))
+    assert not sampled.is_pipeline(KMeans())
+    assert not sampled.is_pipeline(SimpleNamespace(steps=[]))
+
+
+class SpeaksOfRows(BaseEstimator):
+    """An estimator that may name rows."""
+
+    def __init__(self, rows=None):
+        self.rows = rows
+
+    def parameters_in_sample(self):
+        """What samples ask of whoever may name rows or columns."""
+
+
+def test_whoever_may_speak_of_rows_is_found_at_any_depth():
+    part = SpeaksOfRows()
+    assert list(sampled._bound(part)) == [(part, "")]
+    nested = Pipeline([("scale", StandardScaler()), ("inner", Pipeline([("find", part)]))])
+    assert list(sampled._bound(nested)) == [(part, "inner__find")]
+    # A class that has not been made yet speaks of nothing.
+    assert list(sampled._bound(FunctionTransformer(func=SpeaksOfRows))) == []
+    assert list(sampled._bound(make_pipeline(StandardScaler(), KMeans()))) == []

@@ -318,6 +318,23 @@ def test_bombs_of_blanks_are_refused_before_any_row_is_read(tmp_path, monkeypatc
         Table.read(path, limits=Limits(table=16 * 100_000))
 
 
+def test_stated_sizes_that_no_table_has(monkeypatch):
+    monkeypatch.setattr(boundary, "memory_size", lambda: 2**40)
+    for shape in ((0, 0), (0, 3), (3, 0), (2**31 - 1, 3)):
+        Limits().check_shape(*shape, 2, "t")
+    for shape in ((-1, 3), (3, -1), (2**31, 3)):
+        with pytest.raises(FileFormatError, match="which no table has; it is damaged"):
+            Limits().check_shape(*shape, 2, "t")
+    # Eight bytes for a row, and one for a feature of a cluster, if there is one.
+    monkeypatch.setattr(boundary, "memory_size", lambda: 1000)
+    limits = Limits(memory=0.5)
+    for shape in ((60, 10, 2), (61, 12, 0), (61, 12, 1)):
+        limits.check_shape(*shape, "t")
+    for shape in ((60, 11, 2), (61, 13, 0), (61, 13, 1)):
+        with pytest.raises(FileFormatError, match=r"t states .* rows and .* features, which"):
+            limits.check_shape(*shape, "t")
+
+
 def test_stated_features_take_memory_too():
     limits = Limits(table=1000)
     limits.check_shape(10, 500, 2, "t")

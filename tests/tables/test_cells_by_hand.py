@@ -9,6 +9,7 @@ import pytest
 
 from subscape.tables.dates import parse_day, read_dates, read_times
 from subscape.tables.numbers import (
+    _PLAINER,
     Number,
     examples,
     is_number,
@@ -23,6 +24,17 @@ from subscape.tables.texts import truth_words
 NAN = np.nan
 
 # -- numbers --------------------------------------------------------------------------------------
+
+
+def test_wide_letters_and_other_figures_are_the_plain_ones():
+    wide = "".join(chr(letter) for letter in range(0xFF01, 0xFF5F))
+    assert wide.translate(_PLAINER) == "".join(chr(letter) for letter in range(0x21, 0x7F))
+    # What comes before and behind them is none.
+    assert "\uff00\uff5f".translate(_PLAINER) == "\uff00\uff5f"
+    figures = "٠١٢٣٤٥٦٧٨٩ ۰۱۲۳۴۵۶۷۸۹ ०१२३४५६७८९"
+    assert figures.translate(_PLAINER) == "0123456789 0123456789 0123456789"
+    others = "\u065f\u066a\u06ef\u06fa\u0965\u0970"
+    assert others.translate(_PLAINER) == others.replace("\u066a", "%")
 
 
 @pytest.mark.parametrize(

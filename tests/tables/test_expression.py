@@ -46,6 +46,44 @@ def test_scaled_columns_and_yes_or_no_are_no_counts():
     assert kind_of(np.full((3, 2), np.nan)) == "numbers"
 
 
+@pytest.mark.parametrize(
+    ("columns", "kind"),
+    [
+        # The middle and the spread of each column; all but a tenth must be near 0 and 1.
+        ([(0.0, 1.0)] * 20, "scaled"), ([(0.19, 1.0)] * 20, "scaled"),
+        ([(-0.19, 1.29)] * 20, "scaled"), ([(5.0, 0.0)] * 2 + [(0.0, 1.0)] * 18, "numbers"),
+        ([(0.21, 1.0)] * 20, "numbers"), ([(-0.21, 1.0)] * 20, "numbers"),
+        ([(0.0, 0.71)] * 20, "scaled"), ([(0.0, 0.69)] * 20, "numbers"),
+        ([(0.0, 1.31)] * 20, "numbers"), ([(0.1, 0.0)] + [(0.0, 1.0)] * 19, "scaled"),
+        ([(0.0, 1.0)] * 19 + [(5.0, 1.0)], "scaled"),
+        ([(0.0, 1.0)] * 18 + [(5.0, 1.0)] * 2, "numbers"),
+    ],
+)  # fmt: skip
+def test_scaled_by_middle_and_spread(columns, kind):
+    middles, spreads = np.array(columns).T
+    X = np.array([[-1.0], [-1.0], [1.0], [1.0]]) * spreads + middles
+    assert kind_of(X) == kind
+    assert kind_of(sparse.csr_array(X)) == "numbers" == kind_of(X[1:3])
+    X = np.vstack([X, np.where(np.arange(20) == 3, np.nan, X.mean(axis=0))])
+    assert (kind_of(X[:4]), np.isnan(X).sum()) == (kind, 1)
+
+
+def test_kinds_at_their_bounds():
+    # Whole numbers need one above 1; rows must have one sum to a thousandth.
+    assert kind_of(np.array([[0.0, 1.0], [1.0, 1.0]])) == "numbers"
+    assert kind_of(np.array([[0.0, 2.0], [1.0, 1.0]])) == "counts"
+    assert kind_of(np.array([[0.0, 2.5], [1.0, 1.5], [0.0, 0.0]])) == "shares"
+    assert kind_of(np.array([[0.4, 0.6], [0.5, 0.4991]])) == "shares"
+    assert kind_of(np.array([[0.4, 0.6], [0.5, 0.4989]])) == "numbers"
+    assert kind_of(np.array([[0.4, 0.6], [0.0, 0.0]])) == "numbers"
+    assert kind_of(np.array([[0.5], [0.5]])) == "numbers"
+    # Logarithms of 30 and more would be of counts that nobody has.
+    shares = np.log1p(np.array([[1.0, 4.0], [2.0, 3.0]]))
+    assert kind_of(shares) == "logs"
+    large = np.array([[29.9, 1.5, 1.0], [1.5, 29.9, 2.0]])
+    assert (kind_of(large), kind_of(large + np.array([0.1, 0.1, 0.0]))) == ("logs", "numbers")
+
+
 def test_normalising_forgets_how_much_was_read():
     X = counts()
     size = usual_size(X)

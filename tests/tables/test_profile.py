@@ -146,3 +146,11 @@ def test_of_large_tables_every_so_many_rows_are_looked_at():
     cells = profile.BLOCK_CELLS
     assert profile.step_for((10, 3)) == profile.step_for((cells, 1)) == 1
     assert profile.step_for((cells, 7)) == 7
+
+
+@pytest.mark.parametrize(
+    ("n", "told"), [(1, "1 level: a"), (4, "4 levels: a, b, c, d"), (5, "5 levels: a, b, c, d, …")]
+)
+def test_the_first_four_levels_are_shown(n, told):
+    column = Column("x", "nominal", "text", levels=tuple("abcde"[:n]))
+    assert profile._range(column, None, 0) == told

@@ -200,3 +200,16 @@ def test_a_note_where_the_encoding_was_guessed(tmp_path):
     assert any("the file is not UTF-8; it was read as cp1252" in note for note in table.notes)
     told = Table.read(tmp_path / "t.csv", encoding="cp1252")
     assert not any("not UTF-8" in note for note in told.notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "role"), [("value", "ignore"), ("name", "id"), ("sample_name", "id"), ("gene", "id")]
+)
+def test_numbers_of_which_many_are_badly_written_are_no_names(tmp_path, name, role):
+    cells = [f"{i}.5" for i in range(40)] + ["a7", "7b7", "c", "1.2.3", "8;8"]
+    lines = "".join(f'"{cell}",{i % 9}.5\n' for i, cell in enumerate(cells))
+    (tmp_path / "t.csv").write_text(f"{name},b\n{lines}")
+    table = Table.read(tmp_path / "t.csv")
+    assert table.roles == {name: role, "b": "numeric"}
+    (column, _) = table.schema
+    assert "40 of" in column.unused or "5 of" in column.unused

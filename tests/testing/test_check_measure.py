@@ -78,6 +78,22 @@ def test_what_is_broken_is_found(entry, check):
         check_measure(entry)
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"kinds": frozenset({"axis", "round"})}, "unknown kinds: {'round'}"),
+        ({"properties": frozenset({"fast"}), "caveats": {}}, "unknown properties: .*'fast'"),
+        ({"properties": frozenset(), "caveats": {"symmetric": "why"}},
+         "a caveat for a property it does not have"),
+        ({"low": 1.0, "high": 1.0}, "an empty range: 1.0 to 1.0"),
+        ({"kinds": frozenset({"soft"})}, "every measure scores hard disjoint axis-aligned"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_with_an_entry(changes, said):
+    with pytest.raises(AssertionError, match=said):
+        MEASURE_CHECKS["entry"](broken(clustering_error, **changes))
+
+
 def test_input_that_is_changed_is_found():
     def greedy(a, b, **options):
         a[0] = 0

@@ -490,11 +490,15 @@ def rough_seconds(n_runs: int, n_tables: int, n_rows: int, n_columns: int) -> fl
 
 def expected_seconds(job: Any, n_jobs: int) -> float:
     """The same for an exploration that is about to begin."""
-    jobs = n_jobs if n_jobs > 0 else os.cpu_count() or 1
+    jobs = _parallel_jobs(n_jobs)
     plan, columns = job.plan, job.ready.X.shape[1]
     whole = rough_seconds(plan.n_runs, plan.n_null, len(job.rows), columns) / min(jobs, 8)
     whole *= busy()
     return whole if job.time is None else min(whole, float(job.time))
+
+
+def _parallel_jobs(n_jobs: int) -> int:
+    return n_jobs if n_jobs > 0 else os.cpu_count() or 1
 
 
 def busy() -> float:
@@ -584,7 +588,7 @@ def say_plan(
     click.echo(f"  then the rest without the best ones, {plan.rounds} rounds")
     click.echo(f"  then up to {plan.n_null} tables without groups")
     seconds = rough_seconds(plan.n_runs, plan.n_null, rows, ready.X.shape[1])
-    jobs = options["jobs"] if options["jobs"] > 0 else os.cpu_count() or 1
+    jobs = _parallel_jobs(options["jobs"])
     click.echo(
         f"takes about {in_words(seconds / min(jobs, 8) * busy())} with "
         f"{count(jobs, 'parallel job')} (a rough guess; --time sets a limit)"

@@ -156,7 +156,7 @@ class Matrix(NamedTuple):
         names = self.kept_names
         if rows is not None and names is not None and set(names) <= set(rows):
             place = {name: i for i, name in enumerate(names)}
-            if len(place) < len(names) and names != rows:
+            if len(place) < len(names):
                 raise ValueError(f"{path} has rows of the same name, which can't be matched by it")
             if names != rows:
                 kept = [i for i, name in enumerate(rows) if name in place]

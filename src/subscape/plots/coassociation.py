@@ -127,7 +127,7 @@ class CoassociationDisplay:
         edges = np.flatnonzero(np.diff(self.labels)) + 1
         spans = list(zip([0, *edges], [*edges, len(self.labels)], strict=True))
         numbers = [int(self.labels[a]) for a, _ in spans]
-        colours = cluster_colours(max(numbers, default=0) + 1)
+        colours = cluster_colours(max(numbers) + 1)
         for (a, b), number in zip(spans, numbers, strict=True):
             if number >= 0:
                 frame = Rectangle((a - 0.5, a - 0.5), b - a, b - a, fill=False, lw=1.5,

@@ -117,7 +117,7 @@ def tree(study: Study, reach: float = 160.0) -> Tree | None:
     merges = linkage(distances[upper], "average")
     drawn = dendrogram(merges, no_plot=True)
     leaves = np.array(drawn["leaves"])
-    largest = max(float(merges[:, 2].max()), SAME, 1e-12)
+    largest = max(float(merges[:, 2].max()), SAME)
     paths = []
     for across, along in zip(drawn["icoord"], drawn["dcoord"], strict=True):
         # SciPy puts leaves at 5, 15, 25, …

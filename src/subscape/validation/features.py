@@ -727,7 +727,8 @@ def _effects(
         root = np.sqrt(within)
         turn = np.where(present, np.square(x) - variance, 0.0)
         turn = turn - 2 * share * (1 - share) * gap * spill
-        turn -= (1 - 2 * share) * np.square(gap) * np.where(present, tau - share, 0.0)
+        moved = np.where(present, tau - share, 0.0)
+        turn -= (1 - 2 * share) * np.square(gap) * moved
         influence = spill / root - 0.5 * gap / root**3 * turn
         influence = np.where(is_share, spill / height, influence)
         effect[k] = np.where(both, np.where(is_share, gap / height, gap / root), 0.0)
@@ -737,7 +738,7 @@ def _effects(
         )
         # Where memberships are unsure, they were found together with the means, and all the more
         # by the columns that tell them (the exponent was fitted to generated tables).
-        known = np.square(tau - share).sum(axis=0) / n / (share * (1 - share))
+        known = np.square(moved).sum(axis=0) / n / (share * (1 - share))
         told = np.where(both, 1 - within / np.where(both, variance, 1.0), 0.0)
         error /= np.clip(known, 0.1, 1.0) ** (1 + 4 * told)
         half[k] = np.where(both, quantile * error, np.nan)

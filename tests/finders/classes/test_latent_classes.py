@@ -261,3 +261,11 @@ def test_the_likeliest_class_of_other_rows_is_bayes_rule_by_those_that_are_known
         mean, spread = inside[:, 8].mean(), inside[:, 8].std()
         likely[:, k] += -0.5 * ((other - mean) / spread) ** 2 - np.log(spread)
     assert (found == likely.argmax(axis=1)).mean() > 0.985
+
+
+@pytest.mark.parametrize("larger", [0, 1])
+def test_a_row_of_which_nothing_is_known_is_in_the_larger_class(larger):
+    X = np.array([[1.0, 1], [1, 1], [1, 1], [0, 0], [np.nan, np.nan], [1, np.nan], [0, np.nan]])
+    known = np.array([larger] * 3 + [1 - larger])
+    found = likeliest_classes(LevelTable.of(X), np.arange(4), known)
+    assert found.tolist() == [*known.tolist(), larger, larger, 1 - larger]

@@ -514,3 +514,14 @@ def test_pursuit_with_cells_is_the_plain_one(cells):
 def test_no_row_may_be_wrong_altogether():
     with pytest.raises(SubscapeError, match=r"wrong_cells=3.*at most 2"):
         SSC(2, wrong_cells=3).fit(np.random.default_rng(0).normal(size=(20, 3)))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_of_two_rows_each_is_written_by_the_other(sign):
+    """Its coefficient is what they have in common, less the price, here a tenth of that."""
+    U = np.array([[1.0, 0.0], [0.8 * sign, 0.6]])
+    columns, values = active_set(U, np.array([0, 1]), 1.0, 10.0)
+    assert columns.tolist() == [[1], [0]]
+    np.testing.assert_allclose(values, [[0.72 * sign]] * 2, atol=1e-6)
+    columns, values = active_set(U[:1], np.array([0]), 1.0, 10.0)
+    assert values.tolist() == [[0.0]]

@@ -287,7 +287,7 @@ def probed(script: str, path: Path, what: str, arguments: Sequence[str] = ()) ->
         )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise endless from None
-    if done.returncode < 0 and -done.returncode == getattr(signal, "SIGXCPU", None):
+    if -done.returncode == getattr(signal, "SIGXCPU", None):
         raise endless
     if done.returncode:
         lines = printable(done.stderr.decode("utf-8", "replace")).strip().splitlines()
