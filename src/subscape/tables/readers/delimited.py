@@ -27,7 +27,7 @@ MOST_SURPRISES = 2
 LONGEST_FOR_ARROW = 1 << 27
 
 #: Of wider tables this many columns are read in one go.
-COLUMNS_AT_ONCE = 8192
+COLUMNS_AT_ONCE = 2048
 
 #: In larger files rows are counted, not lines.
 MOST_TO_COUNT = 1 << 27
@@ -294,7 +294,7 @@ def _read_by_arrow(path: Path, found: Layout, numeric: Sequence[bool], limits: L
     # A block must hold the longest row, else arrow gives up.
     block = min(max(1 << 20, 8 * found.longest), 1 << 30)
     columns = []
-    # Arrow needs some 20 kB for every column while it reads, however few rows there are.
+    # Arrow needs some 60 kB for every column while it reads, however few rows there are.
     for begin in range(0, len(keys), COLUMNS_AT_ONCE):
         some = keys[begin : begin + COLUMNS_AT_ONCE]
         with _for_arrow(path, found.encoding, limits) as (file, encoding):
