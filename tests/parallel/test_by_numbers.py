@@ -82,12 +82,21 @@ def test_a_cluster_takes_all_but_one_call_and_one_job(monkeypatch):
 
 @pytest.mark.parametrize("error", [TerminatedWorkerError(), KeyError("its own")])
 def test_calls_in_flight_are_tried_again_one_by_one(monkeypatch, error):
-    def two_begin(calls):
-        next(calls), next(calls)
-        yield 1, "one"
-        raise error
+    closed = []
 
-    monkeypatch.setattr(local, "Parallel", lambda **options: two_begin)
+    class TwoBegin:
+        def __init__(self, n_jobs):
+            self.busy = False
+
+        def __call__(self, calls):
+            next(calls), next(calls)
+            yield 1, "one"
+            raise error
+
+        def close(self):
+            closed.append(self.busy)
+
+    monkeypatch.setattr(local, "_Pool", TwoBegin)
     monkeypatch.setattr(local, "_alone", lambda function, call: ("alone", *call))
     found = local._from_processes(pow, [(2, 3), (3, 2)], 2)
     assert next(found) == (1, "one")
@@ -96,6 +105,7 @@ def test_calls_in_flight_are_tried_again_one_by_one(monkeypatch, error):
             next(found)
     else:
         assert list(found) == [(0, ("alone", 2, 3))]
+    assert closed == [True]
 
 
 # -- time -----------------------------------------------------------------------------------------
